@@ -10,8 +10,8 @@ extension AnyStatement {
   /// for try await result in search.updates(in: pool, onlyChanges: true) { try send(result) }
   /// ```
   ///
-  /// If the statement reads or counts whole rows of one model, or tests whether they exist, the live result evaluates
-  /// the statement's filter for changed rows. Commits without matching rows then cause no new read. Without
+  /// For a statement that reads whole rows of one model, counts them or tests whether they exist, the live result
+  /// evaluates the filter for changed rows. Commits without matching rows then cause no new read. Without
   /// `onlyChanges`, a client can detect commits that change only rows that a policy hides.
   ///
   /// The live result throws `.invalidStatement` for a statement that writes.

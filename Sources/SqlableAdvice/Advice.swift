@@ -25,7 +25,7 @@ extension SqliteDatabase {
     candidates.add(statement.tree)
     return try locked {
       let copy = try SchemaCopy(of: openConnection(), functions: functions)
-      // All candidates are created together, so that SQLite's planner chooses the best combination.
+      // Create all candidates together, so that SQLite's planner chooses the best combination.
       var indexes: [(table: TableInfo, columns: [IndexColumn], name: String, sql: String)] = []
       for table in candidates.tables {
         for columns in table.lists {

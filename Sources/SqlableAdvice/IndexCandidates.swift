@@ -91,7 +91,8 @@ struct IndexCandidates {
 
   private mutating func addOrder(_ order: [OrderTerm], _ sources: [SelectQuery.Source]) {
     for (index, term) in order.enumerated() {
-      // SQLite reads an index in two parts for `.ascNullsLast` and `.descNullsFirst`, but only for the first term.
+      // An index helps `.ascNullsLast` and `.descNullsFirst` only in the first term: SQLite then reads the index in two
+      // parts, NULLs and values.
       guard index == 0 || term.direction == .asc || term.direction == .desc,
         let (table, indexedColumn) = column(term.expression, sources)
       else { return }

@@ -38,7 +38,7 @@ extension SchemaCopy {
         if row[5] != "0" { key.append(row[1]) }
       }
       for list in WordUses(words, columns, of: table).uses.lists {
-        // SQLite finds rows by their key without an additional index.
+        // Propose no index that starts with the key: SQLite finds rows by their key without an additional index.
         guard key.isEmpty || !list.map(\.name).starts(with: key) else { continue }
         let name = Index(columns: list).automaticName(inTable: table)
         guard !indexes.contains(where: { $0.name.isSameName(as: name) }) else { continue }

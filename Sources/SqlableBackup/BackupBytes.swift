@@ -46,7 +46,7 @@ struct BackupBytes: AsyncSequence, Sendable {
     /// Returns the next chunk; nil after the last chunk.
     mutating func next() async throws -> [UInt8]? {
       guard !isDone else { return nil }
-      // After an error, the loop is also done: later bytes would not continue the earlier bytes.
+      // After an error, the loop ends too, because later bytes would not continue the earlier bytes.
       isDone = true
       let (bytes, position) = (bytes, position)
       let stop = BackupStop(bytes.db.configuration, bytes.options, deadline: Deadline.current)
@@ -86,7 +86,7 @@ struct BackupBytes: AsyncSequence, Sendable {
     }
   }
 
-  /// The path beside which the temporary file is created.
+  /// Returns the path beside which the temporary file is created.
   private func basePath(_ path: String) throws -> String {
     let name = path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(decoding: $0, as: UTF8.self) }
     guard let directory = directory ?? (path.isEmpty ? PartialFile.temporaryDirectory : nil) else { return path }

@@ -27,7 +27,7 @@ package final class BackupSource: @unchecked Sendable {
   }
 
   deinit {
-    // Without a transaction, a rollback would send an error to traces.
+    // Roll back only if there is a transaction. Otherwise, the rollback would send an error to traces.
     if db.transactionLevel > 0 { try? db.rollbackTransaction() }
     try? db.close()
   }
@@ -85,7 +85,7 @@ package final class BackupSource: @unchecked Sendable {
       if isQuiet { source.unlocked = (path, before) }
       return source
     } catch var error as SqlError {
-      // The read without locks ignores the journal, so SQLite can read pages of an interrupted write.
+      // The read without locks ignored the journal, so an interrupted write can be the cause of the error.
       if [.notADatabase, .wrongKey, .corrupt].contains(error.kind), RawFile.hasHotJournal(path) {
         error = SqlError.needsRollback.labelled(error.label)
       }
@@ -121,7 +121,7 @@ package final class BackupSource: @unchecked Sendable {
     return try db.locked { try db.openConnection().path(ofDatabase: name) }
   }
 
-  /// True if a copy of the database's pages requires WAL mode.
+  /// True if a copy of the database's pages has a header that requires WAL mode.
   func requiresWAL() throws -> Bool {
     try db.locked {
       let connection = try db.openConnection()
@@ -141,7 +141,7 @@ package final class BackupSource: @unchecked Sendable {
       let connection = try db.openConnection()
       guard try anyMode || connection.journalMode(ofDatabase: name) == "wal" else { return }
       try db.beginTransaction(.deferred)
-      // The first read starts the snapshot, also in an attached database.
+      // The first read starts the snapshot. For an attached database, the read must be in that database.
       try connection.pragma("PRAGMA \("schema_version".quotedName(inDatabase: name))")
       hasSnapshot = true
     }
@@ -157,7 +157,8 @@ package final class BackupSource: @unchecked Sendable {
 
   /// Copies all pages into `target`, in steps.
   ///
-  /// - Parameter commit: A function that runs and commits the last step; nil if the target is a separate file.
+  /// - Parameter commit: A function that gets the last step as a closure, calls this closure, and commits. Nil if the
+  ///   target is a separate file.
   func copy(to target: Connection, _ options: BackupOptions, _ commit: ((() throws -> Bool) throws -> Void)? = nil)
     throws
   {
@@ -190,7 +191,7 @@ package final class BackupSource: @unchecked Sendable {
         left = copy.remaining
         copied += min(options.pagesPerStep, copy.total)
         let progress = BackupProgress(copiedPages: copy.total - left, totalPages: copy.total, pageSize: pageSize)
-        // After the commit, an error of the progress closure can't stop the restore.
+        // Ignore an error of the progress closure after the commit, because it can't stop the restore any more.
         if isDone, commit != nil { try? options.progress?(progress) } else { try options.progress?(progress) }
         if let limit = options.bytesPerSecond, !isDone {
           let due = Double(copied) * Double(pageSize) / Double(limit)

@@ -2,8 +2,8 @@ import Dispatch
 import Glibc
 import SqlableCore
 
-/// A means to stop a backup, restore, export or encryption: when the task is cancelled, the time limit passes or the
-/// pool is closed.
+/// The conditions that stop a backup, restore, export or encryption: the task is cancelled, the time limit has passed,
+/// or the pool is closed.
 ///
 /// A stop interrupts running statements. The copy also checks for a stop between its steps.
 package final class BackupStop: Sendable {

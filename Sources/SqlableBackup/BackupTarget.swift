@@ -44,7 +44,8 @@ package struct BackupTarget {
 
   private static let suffixes = ["", "-wal", "-shm", "-journal", "-gate"]
 
-  /// Throws `.misuse` if the target is a file of the database at `source`, which the backup would destroy.
+  /// Throws `.misuse` if the target is a file of the database at `source`, because the backup would destroy this
+  /// database.
   func check(against source: String) throws {
     guard !source.isEmpty else { return }
     for name in [path, PartialFile.name(beside: path)] {
@@ -59,8 +60,7 @@ package struct BackupTarget {
     }
   }
 
-  /// True if the file might have another key than the database, or if only one of the file and the database is
-  /// encrypted.
+  /// True if the keys of the file and of the database might differ, or if only one of the two is encrypted.
   private func mayHaveOtherKey(_ db: SqliteDatabase) -> Bool {
     guard let file = try? RawFile(path: path) else { return false }
     return db.cipher == nil ? file.looksEncrypted : file.isPlain || file.looksEncrypted
@@ -117,7 +117,7 @@ package struct BackupTarget {
       throw SqlError(
         .wrongKey, message: "the target of the backup has another key than the database, or is damaged: \(path)")
     } catch let error as SqlError where error.kind == .corrupt || error.isFailedRead {
-      // The target can be an earlier backup that has been damaged since.
+      // The target can be an earlier backup that was damaged after it was made.
     }
     guard hasWAL() else { return }
     guard !hasOtherKey else {

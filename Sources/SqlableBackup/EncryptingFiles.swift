@@ -100,7 +100,7 @@ private struct FileEncryption {
     try change.checkIsWritable()
     try stop.mapping {
       try change.run(key, check: check) {
-        // Another thread can have encrypted the file meanwhile.
+        // Another thread might have encrypted the file meanwhile.
         try checkIsPlain()
         try replaceFile()
         db.family.forgetDamage()
@@ -135,7 +135,8 @@ private struct FileEncryption {
       try plain.locked { try plain.openConnection().replaceFile(withBytesOf: copy) }
     } catch {
       try? plain.close()
-      // If the replacement has begun, opening the plain file restores the plain pages from the journal.
+      // If the replacement of the file's bytes has begun, opening the plain file restores the plain pages from the
+      // journal.
       if FileIdentity.linkInfo(path + "-journal") != nil { _ = try? openPlain(busyTimeout: 1) }
       // SQLCipher reports an interrupted export as a general error, so check for a stop first.
       try stop.check()

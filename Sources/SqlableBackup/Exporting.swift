@@ -48,7 +48,7 @@ extension SqliteDatabase {
         try fill(file, Cipher(key, cipher), checks, stop)
         try checkExport(file, key, cipher, checks, stop)
       } catch {
-        // SQLCipher reports an interruption as a general error.
+        // Check for an interruption first, because SQLCipher reports an interruption as a general error.
         try stop.check()
         throw error
       }

@@ -27,7 +27,7 @@ struct KeyChange {
   }
 
   /// Calls `body` while the connections of all handles and pools of this process on the file are closed. After `body`,
-  /// the handles that have read the file with the present key use the new key.
+  /// the handles that read the file with the old key use the new key.
   ///
   /// - Parameter check: A function that receives the families of these handles, before any handle waits.
   func run(_ key: EncryptionKey, check: ([HandleFamily]) throws -> Void = { _ in }, _ body: () throws -> Void) throws {

@@ -14,7 +14,7 @@ extension PartialFile {
     try make(at: name(beside: target), mode: mode, for: work)
   }
 
-  /// Creates a temporary file with the lowest number that no other temporary file beside the path has.
+  /// Creates a temporary file beside the path, with the lowest unused number in its name.
   static func makeNumbered(beside path: String) throws -> PartialFile {
     var number = 1
     while true {
@@ -37,8 +37,8 @@ extension PartialFile {
 
   /// Gives the file the source's permissions and, if possible, the source's owner.
   func takePermissions(of source: stat) throws {
-    // Only an administrator can change the owner, so a failure is ignored. Set the owner before the mode, because
-    // `fchown` would reset some bits of the mode.
+    // Only an administrator can change the owner, so ignore a failure. Set the owner before the mode, because `fchown`
+    // would reset some bits of the mode.
     _ = fchown(descriptor, source.st_uid, source.st_gid)
     try setMode(source.st_mode)
   }

@@ -10,8 +10,8 @@ extension SqlitePool {
   ///
   /// See ``SqliteDatabase/backup(to:_:)-(String,_)``. The backup uses neither the writer nor a reader. The deadline of
   /// ``withDeadline(_:_:)`` ends the backup; the deadline in the pool's configuration does not. Closing the pool waits
-  /// for the backup as for a call. After the time of `close(within:)`, a backup that still runs is stopped and
-  /// throws `.closed`. Blocks the thread. In `async` code, use the overload with `await`.
+  /// for the backup as for a call. If the backup still runs after the time of `close(within:)`, the pool stops the
+  /// backup, and the backup throws `.closed`. Blocks the thread. In `async` code, use the overload with `await`.
   public func backup(to path: String, _ options: BackupOptions = BackupOptions()) throws {
     try backingUp(options) { [root] stop in try root.writeBackup(to: path, options, stop) }
   }

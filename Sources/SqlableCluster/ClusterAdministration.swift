@@ -28,8 +28,9 @@ extension SqliteCluster {
     try await membership.remove(id, before: Deadline.after(configuration.timeout))
   }
 
-  /// Removes a node that still answers. If the node is a voter, nodes that answer are first promoted until three other
-  /// voters exist: stand-bys first, then spares. If the node is the leader, another voter becomes the leader first.
+  /// Removes a node that still answers. If the node is a voter, other nodes that answer first become voters, until
+  /// three other voters exist: stand-bys first, then spares. If the node is the leader, another voter becomes the
+  /// leader first.
   ///
   /// ```swift
   /// try await cluster.retireMember(2)     // then stop its process

@@ -143,7 +143,8 @@ extension ClusterSession {
 
   /// Returns the database's files, which contain every commit that was acknowledged before the call.
   func files(of database: String, before deadline: ContinuousClock.Instant) async throws -> [WireFile] {
-    // A query makes the leader apply all commits of its Raft log; the request for the files does not.
+    // Send a query first, because it makes the leader apply all commits of its Raft log. The request for the files does
+    // not have this effect.
     let size = SqlRequest(
       sql: "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", values: [], isReadOnly: true)
     guard case .integer(let bytes)? = try await answer(to: size, before: deadline).rows.first?.first else {

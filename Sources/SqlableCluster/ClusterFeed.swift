@@ -125,7 +125,7 @@ final class ClusterFeed: Sendable {
     log.poke()
   }
 
-  /// Returns a signal of changes in a table of the change log of all clients.
+  /// Returns a signal of changes to a table of the change log. Changes by any client of the cluster set the signal.
   func logSignal(_ cluster: SqliteCluster, table: String, columns: [String]) -> CommitSignal {
     log.begin(cluster)
     return CommitSignal(feed, table: table, columns: columns)
@@ -170,8 +170,8 @@ final class ClusterFeed: Sendable {
   }
 
   private func trim(_ changes: [Entry], _ cluster: SqliteCluster) async throws {
-    // All clients delete old entries when they read the same change numbers, so only the first client finds entries to
-    // delete.
+    // Every client tries to delete old entries at the same change numbers. The first client deletes the entries, and
+    // the others find none.
     guard let last = changes.last(where: { $0.number % 1_000 == 0 }), last.number > 2 * ChangeTable.length else {
       return
     }
@@ -242,7 +242,8 @@ final class ClusterFeed: Sendable {
   /// The mark of a read that starts now. The result of the read includes at least the changes up to this mark.
   var mark: Mark { state.withLock { Mark(position: $0.position ?? 0, unknown: $0.unknown) } }
 
-  /// Waits until a table changes after a mark. Returns false if the client is closed. Throws `CancellationError`.
+  /// Waits until a table changes after a mark. Returns false if the client is closed. Throws `CancellationError` if the
+  /// task is cancelled.
   func waitForChange(of tables: Set<[UInt8]>, since mark: Mark, isolation: isolated (any Actor)?) async throws -> Bool {
     while true {
       let waiter = Waiter()

@@ -5,8 +5,8 @@ import NIOCore
 // Waiting writes run in groups. The writes of a group share a commit.
 
 extension ClusterWriter {
-  /// Runs the requests of one write in a shared transaction: all requests are stored, or none. Returns nil if the write
-  /// of an earlier call with the same record is stored.
+  /// Runs the requests of one write in a shared transaction: all requests are stored, or none. Returns nil if an
+  /// earlier call with the same record has already stored the write.
   func run(
     _ requests: [SqlRequest], _ record: TransactionRecord? = nil, check: (@Sendable ([SqlAnswer]) throws -> Void)?,
     before deadline: ContinuousClock.Instant, _ times: CallTimes?
@@ -29,7 +29,7 @@ extension ClusterWriter {
     var attempts = 0
     while let deadline = latestDeadline() {
       do {
-        // The turn is awaited until the latest deadline of all writes. Each write ends at its own deadline.
+        // Wait for the turn until the latest deadline of all writes. Each write ends at its own deadline.
         try await turn.take(before: deadline, late: .late("other transactions held the writer until the deadline"))
         defer { turn.giveBack() }
         let session = try await openSession(before: deadline)
@@ -74,7 +74,7 @@ extension ClusterWriter {
     }
   }
 
-  /// Returns the next writes for a group that has `count` writes: one write, or several that can be sent together.
+  /// Returns the writes to add to a group of `count` writes: one write, or several writes that can be sent together.
   private func next(after count: Int, upTo limit: Int) -> [ClusterWrite] {
     state.withLock { state in
       var writes: [ClusterWrite] = []
@@ -101,8 +101,8 @@ extension ClusterWriter {
     }
   }
 
-  /// Returns the time for which a group can grow. On a slow network, a fixed time would leave few writes in each
-  /// commit.
+  /// Returns the time for which a group can grow. The time depends on the network: with a fixed time, a slow network
+  /// would leave few writes in each commit.
   private func groupTime(_ roundTrip: Duration) -> Duration {
     max(configuration.maximumGroupTime, min(roundTrip * 10, .seconds(1)))
   }
@@ -234,8 +234,8 @@ extension ClusterWriter {
     _ write: ClusterWrite, _ error: any Error, on session: ClusterSession, with otherWrites: Group
   ) async throws {
     let isKnown = confirmation == nil || write.confirmed == session.address
-    // If the write's record is already stored, the error is not final, because an earlier attempt might have stored the
-    // write. The next attempt reads the record.
+    // An error that reports a stored record is not final, because an earlier attempt might have stored the write. The
+    // next attempt reads the record.
     if write.isAlone, isKnown, !TransactionRecord.isStored(error) { write.ended(error.afterRollback) }
     let wasAlone = write.isAlone
     write.runAlone()
@@ -275,8 +275,8 @@ extension ClusterWriter {
       drop(session, after: error)
     case .refused(let error):
       await rollBack(session)
-      // SQLite checks deferred foreign keys at the commit, and any write of the group can violate one. So each write
-      // runs again alone.
+      // SQLite checks deferred foreign keys at the commit, so any write of the group can have violated a key. Each
+      // write runs again alone.
       if let last = group.last, group.count == 1 { return try await ended(last.write, error, on: session, with: []) }
       for (write, _) in group { write.runAlone() }
     case .unknown(let error):

@@ -25,7 +25,7 @@ extension ClusterTransaction {
   }
 }
 
-/// Copies of the cluster's schema for steps of the log, each used by one step at a time.
+/// Copies of the cluster's schema, for work on the change log. Each copy is used by one caller at a time.
 final class ClusterLogCopies: Sendable {
   private static let maximumCount = 4
 
@@ -39,7 +39,7 @@ final class ClusterLogCopies: Sendable {
     while copy == nil, let candidate = free.withLock({ $0.popLast() }) {
       if try await candidate.isCurrent(of: tx) { copy = candidate }
     }
-    // Later transactions must not use the copy of a schema that a transaction has changed and might still roll back.
+    // Keep no new copy of a writing transaction, which might have changed the schema and might still roll back.
     let isKept = copy != nil || tx.isReadOnly
     let current: LogCopy
     if let copy { current = copy } else { current = try await LogCopy(of: tx) }

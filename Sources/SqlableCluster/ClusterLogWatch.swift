@@ -42,14 +42,14 @@ final class ClusterLogWatch: Sendable {
     }
   }
 
-  /// Returns the log's present mark, and wakes the loops if the log has changed since the mark `last`. Returns nil if
+  /// Returns the log's current mark, and wakes the loops if the log has changed since the mark `last`. Returns nil if
   /// the client was released.
   private func readIfOpen(_ cluster: SqliteCluster?, after last: LogMark?) async -> LogMark? {
     guard let cluster else { return nil }
     let mark: LogMark
     do { mark = try await LogMark(of: cluster) } catch {
-      // Without the log's tables, wake the loops, so that they throw. After any other error, such as the loss of the
-      // leader, the next read detects the changes.
+      // If the log's tables are missing, wake the loops, so that they throw. After any other error, such as the loss of
+      // the leader, the next read detects the changes.
       guard case .schema(.missingTable)? = (error as? SqlError)?.kind else { return last ?? .missing }
       mark = .missing
     }

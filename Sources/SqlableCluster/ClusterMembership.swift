@@ -44,7 +44,7 @@ struct ClusterMembership: Sendable {
           guard let request = try await next(members, address) else { return members }
           do { _ = try await connection.answer(to: request, before: deadline) } catch let error as SqlError {
             guard !error.isNodeFailure else { throw error }
-            // Another change is in progress, or this change is already complete.
+            // The leader has refused the change: another change is in progress, or this change is already complete.
             reason = error
             try await Task.sleep(for: .milliseconds(50))
           }

@@ -55,7 +55,7 @@ extension Migrations {
     guard cluster.current == nil else { throw SqlError.misuse("migrations can't run inside a transaction") }
     var run = Run()
     while true {
-      // Usually no migration is pending. A read detects this without the write lock.
+      // Read first, without the write lock, because usually no migration is pending.
       let records = try await cluster.read { tx in try await Migrations.records(tx) }
       let existing = records ?? []
       try checkIsNotNewer(existing)

@@ -24,7 +24,7 @@ extension SqliteCluster {
   /// Creates the tables and triggers of a schema; see ``createTables(_:)``.
   @discardableResult
   public func createTables(of schema: Schema) async throws -> [SchemaChange] {
-    // Usually nothing is missing. A read detects this without the write lock.
+    // Read first, without the write lock, because usually nothing is missing.
     let copy = try await read { tx in try await ClusterSchemaCopy(of: tx) }
     let changes = try copy.db.createTables(of: schema)
     guard try !copy.statements(for: changes, of: schema).isEmpty else { return changes }
@@ -80,7 +80,7 @@ struct ClusterSchemaCopy: Sendable {
     let before = Dictionary(uniqueKeysWithValues: objects.map { (key($0), $0) })
     let objects = try ClusterSchemaCopy.objects(of: db)
     var (tables, otherObjects): ([String], [String]) = ([], [])
-    // Only full-text indexes and their triggers are dropped and created again.
+    // The only objects that are dropped, and created again, are full-text indexes and their triggers.
     var dropped = Set(before.keys).subtracting(objects.map(key))
     for object in objects {
       let known = before[key(object)]

@@ -93,7 +93,8 @@ extension ClusterWriter {
         return .undone(value)
       }
       try await record?.store(number, session, before: deadline)
-      // Nothing is stored before this point. A later cancellation does not stop the commit.
+      // Check for a cancellation before the commit, which a later cancellation does not stop. Nothing is stored before
+      // this point.
       try Task.checkCancellation()
       guard deadline > .now else { throw SqlError.late("the transaction did not end in time").afterRollback }
     } catch {
@@ -118,7 +119,7 @@ extension ClusterWriter {
       return .failed(error.afterRollback.labelled(configuration.label))
     case .unknown(let error):
       drop(session, after: error)
-      // With a record, the next attempt detects whether the commit is stored.
+      // If the transaction has a record, the next attempt detects whether the commit is stored.
       guard record != nil, error.isNodeFailure else {
         return .failed(SqlError.outcomeUnknown(error).labelled(configuration.label))
       }
@@ -273,7 +274,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
       }
       defer { rows = parts.rows }
       do { try await parts.forEach(read, isolation: isolation, body) } catch {
-        // The node sends the unread rows before the answer to the next statement.
+        // Skip the unread rows, because the node sends them before the answer to the next statement.
         do { try await parts.skip(before: deadline, isolation: isolation) } catch { throw noteFailure(error) }
         throw parts.isFailed ? await meaning(of: error) : error
       }
@@ -285,7 +286,7 @@ public final class ClusterTransaction: SqlTransport, CheckingTransport {
     call?.add(request, rows: rows, nil, times)
   }
 
-  /// Returns the error of a failed statement for the caller, after asking the node whether the transaction is open.
+  /// After a failed statement, asks the node whether the transaction is still open. Returns the error for the caller.
   private func meaning(of error: any Error) async -> any Error {
     guard session.isUsable(after: error) else { return noteFailure(error) }
     do {

@@ -4,7 +4,8 @@ import Sqlable
 /// A write of one caller: requests that are stored together.
 final class ClusterWrite: Sendable {
   let deadline: ContinuousClock.Instant
-  /// The outcome of the write. The answers are nil if an earlier call with the same transaction id is stored.
+  /// The outcome of the write. The answers are nil if the transaction was already stored by an earlier call with the
+  /// same transaction id.
   let outcome = CallOutcome<[SqlAnswer]?>()
   /// The times of the call's steps, for traces; nil if no trace is active.
   let times: CallTimes?
@@ -86,15 +87,15 @@ final class ClusterWrite: Sendable {
     set { state.withLock { $0.confirmed = newValue } }
   }
 
-  /// Stores the answers of a commit with an unknown outcome, and returns true. Returns false without a record, because
-  /// only a record can later show the outcome.
+  /// Stores the answers of a commit with an unknown outcome, and returns true. Returns false if the write has no
+  /// transaction record, because only the record can later show the outcome.
   func isUnknown(_ answers: [SqlAnswer]) -> Bool {
     if isRepeatable { state.withLock { $0.unknown = (answers, $0.attempt) } }
     return isRepeatable
   }
 
-  /// Finds out which attempt is stored, after an error that shows that the record is stored. Discards the answers in
-  /// `unknown` if they belong to another attempt.
+  /// Reads from the stored transaction record which attempt was committed. If `unknown` has the answers of a different
+  /// attempt, discards these answers.
   func findStored(on session: ClusterSession, before deadline: ContinuousClock.Instant) async throws {
     guard let record, let unknown = state.withLock({ $0.unknown }) else { return }
     let stored = try await record.storedAttempt(session, before: deadline)

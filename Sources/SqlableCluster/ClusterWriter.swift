@@ -70,7 +70,8 @@ final class ClusterWriter: Sendable {
     throw SqlError.closedCluster
   }
 
-  /// Closes the connection, so that the node rolls back its transaction. Reports a failure of the node to `leader`.
+  /// Closes the session's connection, so that the node rolls back the open transaction. Reports a failure of the node
+  /// to `leader`.
   func drop(_ session: ClusterSession, after error: any Error) {
     forget(session)
     if error.isNodeFailure { leader.failed(session.address, error) }
@@ -90,7 +91,7 @@ final class ClusterWriter: Sendable {
     return SqlError.lateForLock
   }
 
-  /// The longest pause between two attempts to get the write lock. Each attempt takes the leader's time.
+  /// The longest pause between two attempts to get the write lock. Each attempt costs the leader time.
   private static let maximumPause = Duration.milliseconds(256)
   /// The time for which a client starts new transactions while other clients wait. Without this limit, other clients
   /// would rarely get the lock, which is free only for a moment between two transactions.
@@ -105,15 +106,15 @@ final class ClusterWriter: Sendable {
     }
   }
 
-  /// Begins a transaction, and returns the time until the node answered. A node has no queue for the write lock, so the
-  /// client retries while another client has the lock.
+  /// Begins a transaction, and returns the time that the node took to answer. A node has no queue for the write lock,
+  /// so the client retries while another client has the lock.
   @discardableResult
   func begin(
     _ session: ClusterSession, before deadline: ContinuousClock.Instant, while isWanted: () -> Bool = { true }
   ) async throws -> Duration {
-    // After its turn, a client pauses, so that other clients can get the lock.
+    // Pause when this client's turn with the lock is over, so that other clients can get the lock.
     if isTurnOver() { try await Task.sleep(for: .milliseconds(2) * Double.random(in: 0.5...1)) }
-    // Random pauses give every client a chance.
+    // The pauses are random, so that every client has a chance to get the lock.
     var backoff = Backoff(from: .milliseconds(1), upTo: ClusterWriter.maximumPause, least: 0)
     var isRetry = false
     while true {
@@ -172,7 +173,7 @@ final class ClusterWriter: Sendable {
 }
 
 extension Error {
-  /// The error, marked as rolled back if it is an `SqlError` with a known outcome.
+  /// The error for the caller after a rollback: an `SqlError` is marked as rolled back, unless its outcome is unknown.
   var afterRollback: any Error {
     guard var error = self as? SqlError, error.transaction != .unknown else { return self }
     error.transaction = .rolledBack

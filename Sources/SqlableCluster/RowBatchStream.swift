@@ -37,7 +37,8 @@ struct RowBatchStream {
         try Task.checkCancellation()
         guard deadline > .now else { throw late }
         rows += 1
-        // The compiler can choose the overload that ignores results even for a closure that returns an Iteration.
+        // Check the result, because the compiler can choose the overload that ignores results even for a closure that
+        // returns an Iteration.
         if try await body(row) as? Iteration == .stop { return }
       }
     } while try await next(before: deadline, isolation: isolation)

@@ -83,7 +83,7 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     }
     let isTransaction = requests.count > 1
     do {
-      // Nil means that an earlier call with the same id is stored.
+      // Nil means that an earlier call with the same id has already stored its change.
       guard let answers = try await body(call.times) else { return nil }
       call.add(requests, .success(answers))
       if isTransaction { call.end(.committed) }
@@ -161,10 +161,10 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
   /// try await retrying { try await cluster.transaction(id: order) { tx in … } }
   /// ```
   ///
-  /// The id is stored in the same commit. If an earlier call with this id is stored, the call returns nil without
-  /// calling `body`. After an unknown outcome, the client checks whether the id is stored, and repeats the transaction
-  /// if the id is missing. So `.outcomeUnknown` is thrown only if no node answered before the deadline, or if a disk
-  /// was full at the commit. The cluster keeps ids for the configuration's `transactionIdAge`.
+  /// The id is stored in the same commit. If the transaction of an earlier call with this id is stored, the call
+  /// returns nil without calling `body`. After an unknown outcome, the client checks whether the id is stored, and
+  /// repeats the transaction if the id is missing. So `.outcomeUnknown` is thrown only if no node answered before the
+  /// deadline, or if a disk was full at the commit. The cluster keeps ids for the configuration's `transactionIdAge`.
   @discardableResult
   public func transaction<Value>(
     id: UUID, isolation: isolated (any Actor)? = #isolation, file: StaticString = #fileID, line: UInt = #line,
@@ -185,7 +185,8 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
   /// ```
   ///
   /// Works as ``transaction(id:isolation:file:line:_:)`` does, for one statement, which shares its commit with other
-  /// writes. Returns nil if an earlier call with this id is stored. Throws `.misuse` inside a transaction.
+  /// writes. Returns nil if the statement of an earlier call with this id is stored. Throws `.misuse` inside a
+  /// transaction.
   @discardableResult
   public func run<Work: Runnable>(
     _ work: Work, id: UUID, file: StaticString = #fileID, line: UInt = #line

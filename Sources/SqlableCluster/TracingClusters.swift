@@ -25,8 +25,8 @@ extension SqliteCluster {
     traces.add(options, body)
   }
 
-  /// Calls `body` with every error of at least a severity that statements and transactions of this client throw, once
-  /// for each error.
+  /// Calls `body` once for each error that statements and transactions of this client throw, if the error has at least
+  /// the given severity.
   ///
   /// ```swift
   /// cluster.onError(atLeast: .error) { event in alert(event.severity, event.error) }

@@ -25,7 +25,7 @@ extension SqliteDatabase {
 }
 
 extension SqlError {
-  /// The message without SQLite's quotation of a syntax error, because the quoted text can be a value of raw SQL.
+  /// The message without the text that SQLite quotes for a syntax error, because this text can be a value of raw SQL.
   var messageWithoutQuotes: String {
     guard kind == .syntax, let first = message.firstIndex(of: "\""), let last = message.lastIndex(of: "\"") else {
       return message

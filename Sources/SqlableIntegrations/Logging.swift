@@ -53,7 +53,7 @@ extension SqliteTenants {
     return observe { name, pool, token in
       pool.trace(options, as: token) { event in log.add(event) }
       pool.events.add(token) { event in
-        // A tenant is also closed to make room for another tenant, so the closing is not logged.
+        // Don't log the closing: a tenant is often closed only to make room for another tenant.
         if case .closed = event { return }
         log.add(event, of: name)
       }

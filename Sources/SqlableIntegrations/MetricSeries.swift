@@ -18,8 +18,8 @@ struct MetricDimension: Sendable, Hashable {
 /// The number of metrics is limited, because a back end keeps every metric until the process ends. Beyond the limit,
 /// unbounded dimensions have the value `_OTHER`.
 ///
-/// Only one thread at a time uses this object. Two threads could create the same metric twice, because the lock is not
-/// held while the back end is called.
+/// Only one thread at a time uses this object. With two threads, a metric could be created twice, because the lock is
+/// not held while the back end is called.
 final class MetricSeries: Sendable {
   private struct Key: Hashable {
     let label: String

@@ -92,7 +92,7 @@ extension SqliteTenants {
   }
 }
 
-/// The longest call of each tenant since the last report.
+/// The longest call of each tenant since the last report of the metrics.
 private final class SlowestCalls: Sendable {
   private let longest = LockedValue<[String: Duration]>([:])
 

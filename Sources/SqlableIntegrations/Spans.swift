@@ -15,7 +15,7 @@ extension SqlitePool {
   /// This method needs the package trait `Tracing`. The spans have the attributes of OpenTelemetry's conventions for
   /// databases. `db.query.text` is the statement's shape, without values. An error sets the span's status. A whole
   /// transaction has one span; `BEGIN`, `COMMIT` and savepoints have no spans. If several writes share a commit, the
-  /// span of the transaction is a child of the call that began the transaction.
+  /// transaction's span is a child of the span of the call that began the transaction.
   ///
   /// Without a bootstrapped tracer, nothing is measured. While a trace runs, a closure that a pool calls on its own
   /// threads has the `ServiceContext` of the task that made the call.

@@ -43,8 +43,8 @@ extension FixIt {
 }
 
 extension FixIt.Change {
-  /// Replaces a node, and keeps the blanks and comments around the old node. A plain replacement would also replace the
-  /// blanks and comments.
+  /// Replaces a node, and keeps the whitespace and comments around the old node. A plain replacement would also replace
+  /// the whitespace and comments.
   static func replace(_ old: some SyntaxProtocol, with new: some SyntaxProtocol) -> FixIt.Change {
     var kept = Syntax(new)
     kept.leadingTrivia = old.leadingTrivia

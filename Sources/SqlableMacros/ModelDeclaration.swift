@@ -123,7 +123,7 @@ struct ModelDeclaration {
 }
 
 extension ExprSyntax {
-  /// `snakeCase` for `.snakeCase` and `ColumnNaming.snakeCase`.
+  /// The name of the member: `snakeCase` for `.snakeCase` and `ColumnNaming.snakeCase`.
   var memberName: String? { self.as(MemberAccessExprSyntax.self)?.declName.baseName.text }
 }
 #endif

@@ -8,7 +8,8 @@ struct ModelIndex {
   fileprivate var attribute: PropertyAttribute { columns[0].attribute }
   fileprivate var name: String? { attribute.argument("name")?.expression.trimmedDescription }
 
-  /// `Index(name.desc, unique: true)` for `@Index(unique: true, descending: true) var name: String`.
+  /// The Swift code of the index: `Index(name.desc, unique: true)` for
+  /// `@Index(unique: true, descending: true) var name: String`.
   var text: String {
     let terms = columns.map { $0.property.name + ($0.attribute.isDescending ? ".desc" : "") }
     let arguments = attribute.arguments.filter { $0.label?.text != "descending" }.map(\.text)

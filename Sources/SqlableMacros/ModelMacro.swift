@@ -39,8 +39,8 @@ extension ConformanceMacro {
 }
 
 extension ModelDeclaration {
-  /// Returns the conformance, and reports the mistakes. The expansion that adds members reports none, so that each
-  /// mistake is reported once.
+  /// Returns the conformance, and reports the mistakes. The macro also has an expansion that adds members. That
+  /// expansion reports no mistakes, so each mistake is reported once.
   fileprivate func conformance(
     of type: String, declares: Bool, _ context: some MacroExpansionContext
   ) throws -> [ExtensionDeclSyntax] {

@@ -112,7 +112,8 @@ extension PatternBindingSyntax {
 }
 
 extension TypeSyntax {
-  /// The type with a question mark for an optional: `Int?` for `Int!` and `Optional<Int>`.
+  /// The source text of the type. Every optional is written with a question mark: `Int?` for `Int!` and
+  /// `Optional<Int>`.
   fileprivate var storedText: String {
     if let type = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
       return type.wrappedType.trimmedDescription + "?"

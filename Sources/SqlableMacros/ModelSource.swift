@@ -30,7 +30,7 @@ struct ModelSource {
 
   // MARK: The extension
 
-  /// - Parameter declares: True if the extension declares the conformance, because the type does not.
+  /// - Parameter declares: True if the extension must declare the conformance, because the type does not declare it.
   func conformance(declares: Bool) -> String {
     var text = self
     text.lines = ["extension \(type)\(declares ? ": \(model.role.name)" : "") {"]
@@ -61,10 +61,10 @@ struct ModelSource {
     guard !isOutline else { return addParts("\(start) = \(isModel ? "column" : "field")(", parts, ")") }
     if let type = property.columnArguments.columnType { parts.append("as: \(type.trimmedDescription)") }
     parts += property.options
-    // Write a type annotation if the options name another column, because that column can name this column in turn.
-    // Also write the annotation for a storable standard type: the compiler then reports a wrong argument only here, not
-    // at each use of the column. For a type of the program, leave the annotation out, so that `column` reports a type
-    // that can't be stored.
+    // Write a type annotation if the options name another column, because that column's options can in turn name this
+    // column. Also write the annotation for a storable standard type: the compiler then reports a wrong argument only
+    // here, not at each use of the column. For a type of the program, leave the annotation out, so that `column`
+    // reports a type that can't be stored.
     let namesColumn = property.options.contains { $0.contains("column:") || $0.contains("\(model.name.text).") }
     let statesType = namesColumn || parts.count > 2 && property.valueType.isStorable
     let kind = isModel ? "TypedColumn" : "Field"

@@ -186,7 +186,7 @@ extension ModelDeclaration {
       .replace("give it a value", attribute.syntax, with: filled))
   }
 
-  /// Refuses a computed initial value, such as a call: a table's default is a single value, computed once.
+  /// Refuses a computed initial value, such as a call, because a column's default is one value that is computed once.
   private mutating func checkConstant(_ attribute: PropertyAttribute, _ property: ModelProperty) {
     guard attribute.arguments.isEmpty, let value = property.initialValue, value.isComputed(property.wrappedType)
     else { return }

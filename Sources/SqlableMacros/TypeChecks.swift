@@ -45,7 +45,8 @@ extension ModelDeclaration {
     checkVisibility(context)
     let isVisible = mistakes.all.isEmpty
     if let declaration = syntax.as(ClassDeclSyntax.self) { checkClass(declaration) }
-    // A class that is not final gets a conformance without bodies, so that the missing `final` is the only error.
+    // For a class that is not final, the macro generates a conformance without bodies, so that the missing `final` is
+    // the only error.
     return isVisible && (role == .model || !isClass)
   }
 
@@ -160,12 +161,12 @@ extension ModelDeclaration {
       members[index].decl = DeclSyntax(variable.without(attributes))
     }
     let last = members[members.count - 1]
-    // The indentation of the first member, without its comment.
+    // The line break and indentation before the first member, without the member's comment.
     let before = members[0].leadingTrivia.pieces
     var start = before.lastIndex(where: \.isNewline).map { Trivia(pieces: before[$0...]) } ?? []
     var end = Trivia()
     if start.isEmpty {
-      // The type is on one line.
+      // Without a line break before its first member, the type is on one line.
       members[members.count - 1] = last.with(\.trailingTrivia, []).with(\.semicolon, .semicolonToken())
       (start, end) = (.space, .space)
     }
@@ -211,8 +212,8 @@ extension ModelDeclaration {
 }
 
 extension ModelDeclaration {
-  /// Reports required members that are less visible than the type. Without this check, Swift would report these members
-  /// in the expansion.
+  /// Reports members that the protocol requires and that are less visible than the type. Without this check, the
+  /// compiler would report them in the macro's expansion.
   private mutating func checkDeclared() {
     for required in String.required {
       guard let variable = declared[required], access.rawValue > Access.internal.rawValue,

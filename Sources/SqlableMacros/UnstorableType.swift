@@ -39,7 +39,7 @@ extension TypeSyntax {
     return type.typeArguments
   }
 
-  /// `Int` for `Int?`, `Int!` and `Optional<Int>`.
+  /// The type inside an optional: `Int` for `Int?`, `Int!` and `Optional<Int>`.
   var wrappedType: TypeSyntax? {
     if let type = self.as(OptionalTypeSyntax.self) { return type.wrappedType }
     if let type = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) { return type.wrappedType }

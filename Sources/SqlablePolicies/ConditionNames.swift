@@ -1,10 +1,11 @@
 import SqlableCore
 import SqlableDocuments
 
-/// The folded names in the conditions of a policy: the tables in their queries, and all words of their SQL texts.
+/// The folded names in the conditions of a policy: the tables in the conditions' queries, and all words of the
+/// conditions' SQL texts.
 ///
-/// SQLite first looks up a name among the queries and aliases of the statement. If a document used one of these names
-/// for its own query, the condition would read that query instead of the table.
+/// SQLite first looks up a name among the queries and aliases of the statement. If a document named a query of its own
+/// like one of these tables, the condition would read that query instead of the table.
 struct ConditionNames: Sendable {
   private var words: Set<[UInt8]> = []
   private var hasText = false
@@ -25,7 +26,8 @@ struct ConditionNames: Sendable {
     }
   }
 
-  /// Returns true if a condition contains the name. A name that needs quotes counts as contained in any SQL text.
+  /// Returns true if a condition contains the name. If the conditions contain SQL text, also returns true for every
+  /// name that needs quotes.
   func contains(_ name: String) -> Bool {
     let folded = name.foldedName
     return words.contains(folded) || hasText && !folded.allSatisfy(\.isWordByte)

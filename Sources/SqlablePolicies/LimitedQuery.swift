@@ -1,4 +1,5 @@
-// Statements of untrusted documents run with limits on time, steps, scans and values, and with the authorizer's check.
+// Runs the statements of untrusted documents with limits on time, steps, scans and values, and with the authorizer's
+// check.
 
 import SqlableCore
 import SqlableDocuments
@@ -28,7 +29,8 @@ public struct LimitedQuery<Work: Runnable>: Runnable, WrappingWork {
     }
   }
 
-  /// Throws if the statement's plan visits all rows of a table with more rows than allowed. Does not run the statement.
+  /// Throws if the statement's plan visits all rows of a table, and the table has more rows than allowed. Does not run
+  /// the statement.
   package func checkPlan(_ db: SqliteDatabase) throws {
     if let rows = limits.scannedRows { try db.locked { try db.checkPlans(of: work, visitingAtMost: rows) } }
   }

@@ -30,8 +30,8 @@ extension SqliteDatabase {
 }
 
 extension StatementTree {
-  /// Returns the names that the statement uses for the tables that the plan scans completely. Empty if the query stops
-  /// early and its plan does not sort.
+  /// Returns the names that the statement uses for the tables that the plan scans completely. Returns no names if the
+  /// query stops early and its plan does not sort.
   fileprivate func visits(in plan: QueryPlan) -> [String] {
     if case .select(let query) = self, query.stopsEarly, !plan.sorts { return [] }
     return plan.visits
@@ -119,7 +119,7 @@ extension SelectQuery.Result {
 
 extension SqliteDatabase {
   fileprivate func has(moreRowsThan count: Int, in names: [String], _ tree: StatementTree) throws -> Bool {
-    // Separate queries in one statement can use the same name for different tables.
+    // Check all tables with the name: separate queries in one statement can use the same name for different tables.
     try tree.tables.contains { name, table in
       try names.contains(where: name.isSameName) && has(moreRowsThan: count, table)
     }
@@ -129,8 +129,8 @@ extension SqliteDatabase {
     let name = String(decoding: table.quotedName, as: UTF8.self)
     let connection = try openConnection()
     if table.keyIsRowid {
-      // The span from the first key to the last key limits the number of rows. Reading these two keys is fast, and most
-      // tables have few gaps between keys.
+      // A table has at most as many rows as the span from its first key to its last key. Reading these two keys is
+      // fast, and most tables have few gaps between keys.
       let key = String(decoding: table.columns[table.key[0]].name.quotedBytes(), as: UTF8.self)
       let span = "(SELECT max(\(key)) FROM \(name)) - (SELECT min(\(key)) FROM \(name))"
       guard try connection.pragma("SELECT coalesce(\(span) >= \(count), 0)") == "1" else { return false }

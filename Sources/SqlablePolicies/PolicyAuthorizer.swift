@@ -46,7 +46,7 @@ extension SelectQuery {
       { source in
         guard source.kind != .table else { return }
         names.insert(source.name.foldedName)
-        // SQLite reports the name in the definition, even if the query has an alias.
+        // For a named query, SQLite reports the name in the definition, even if the query has an alias.
         if let name = source.definedName { names.insert(name.foldedName) }
       })
     return names
@@ -54,7 +54,7 @@ extension SelectQuery {
 }
 
 extension PolicyIndex {
-  /// Returns a policy's rights from the cache, because a policy rarely changes between statements.
+  /// Returns a policy's rights. The rights are cached, because a policy rarely changes between statements.
   fileprivate func rights(of policy: StatementPolicy) -> AccessRights {
     let source = RightsSource(features: policy.features, functions: policy.functions, registered: policy.registered)
     return knownRights.withLock { known in

@@ -28,7 +28,7 @@ struct PolicyCheck {
   func check(_ query: SelectQuery, _ results: Results) throws {
     let clauses = query.clauses
     var results = results
-    // With DISTINCT or a compound, the number of rows reveals which rows are equal.
+    // If a query has DISTINCT or is a compound, its number of rows reveals whether rows are equal.
     if case .existence = results, clauses.isDistinct || !clauses.compounds.isEmpty {
       results = .used(.condition(.equality))
     }
@@ -98,7 +98,7 @@ struct PolicyCheck {
     case (.term(let term), .existence): try check(term, .condition(.equality))
     case (.model(let index, let replaced), .used(let use)):
       for replacement in replaced { try check(replacement.term, use) }
-      // The columns of a named query were checked in the query's definition.
+      // There are no rules for a named query: its columns were checked in the query's definition.
       guard let rules = policy.index.rules[ObjectIdentifier(clauses.sources[index].table)] else { return }
       for position in rules.table.columns.indices { try check(position, of: rules, use) }
     case (.model(_, let replaced), .existence):
@@ -184,9 +184,9 @@ struct PolicyCheck {
     for term in window.order { try check(term.expression, .order) }
   }
 
-  /// Checks calls of functions whose time grows with the product of two lengths: throws if the second argument is long
-  /// or not a constant value. Such a call is a single step, which the limits of a run can't interrupt. Also throws for
-  /// a format with a long width or precision.
+  /// Checks a call of a function whose time grows with the product of the lengths of two arguments. Throws if the
+  /// second argument is long, or is not a constant value: the limits of a run can't interrupt such a call, because it
+  /// is a single step of SQLite. Also throws for a format with a long width or precision.
   private func checkLengths(_ call: SqlExpression.Call) throws {
     guard let facts = call.facts else { return }
     if facts.constants == .format, policy.limits.argumentBytes != nil,
@@ -225,7 +225,7 @@ struct PolicyCheck {
       try require(.fullText)
       if term.returnsText { try require(.excerpts) }
       if term.takesSearch { try check(special.terms, upTo: policy.limits.searchBytes) }
-      // A search reads all columns of the full-text index.
+      // A search reads all columns of the full-text index, so the policy must allow all of them.
       guard let rules = policy.tables.first(where: { $0.table.hasSameModel(as: term.table) }),
         let index = rules.table.fullText
       else { throw DocumentAccess.refusal }

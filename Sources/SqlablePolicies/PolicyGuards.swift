@@ -11,8 +11,8 @@ extension SqlExpression {
 
   /// Returns `condition AND self` in a form that evaluates `self` only for rows for which `visible` is true.
   ///
-  /// The search of `search(_:)` stays outside the CASE, because FTS5 supports a search only as a condition of the
-  /// query. An error of the search depends only on its words, not on the rows.
+  /// The form is a CASE expression. A search by `search(_:)` stays outside the CASE, because FTS5 supports a search
+  /// only as a condition of the query. An error of the search depends only on its words, not on the rows.
   func guarded(by condition: SqlExpression?, checking visible: SqlExpression?) -> SqlExpression {
     guard mayThrow, let visible else { return condition?.and(self) ?? self }
     let conditions = conditions
@@ -27,7 +27,7 @@ extension SqlExpression {
     return parts.dropFirst().reduce(parts[0]) { $0.and($1) }
   }
 
-  /// The conditions that AND combines in this condition, at any depth.
+  /// The conditions that this condition combines with AND, at any depth.
   var conditions: [SqlExpression] {
     if case .all(let terms) = node { terms.flatMap(\.conditions) } else { [self] }
   }
@@ -58,7 +58,7 @@ extension SqlExpression {
     case .isIn(let term, let values) where values.count == 1:
       return SqlExpression(.binary(.equal, term, SqlExpression(values[0]).inQuery))
     case .special(let special):
-      // SQL text can contain any condition, also `a = 1`.
+      // SQL text can contain any condition, even `a = 1`.
       if case .fragment = special.form { return SqlExpression(.any(TermChain([self, self]))) }
       return self
     default: return self
@@ -95,7 +95,7 @@ extension SqlExpression {
   }
 
   private var inQuery: SqlExpression {
-    // The result of a subquery has no collation.
+    // COLLATE must stay outside of the subquery, because the result of a subquery has no collation.
     if case .collate(let term, let collation) = node { return SqlExpression(.collate(term.inQuery, collation)) }
     return SqlExpression(.query(QueryTerm(kind: .scalar, term: nil, query: SelectQuery(rows: [[self]]))))
   }
@@ -129,9 +129,9 @@ extension SqlExpression {
 // MARK: - Named queries
 
 extension SelectQuery {
-  /// Returns the query with materialized named queries if any condition can throw. SQLite then computes each named
-  /// query before the conditions outside it. Otherwise SQLite might evaluate these conditions together with the
-  /// policy's conditions inside the named query.
+  /// The query, with materialized named queries if any condition can throw. SQLite then computes each named query
+  /// before the conditions outside it. Otherwise SQLite might evaluate these conditions together with the policy's
+  /// conditions inside the named query.
   var withFences: SelectQuery {
     var (hasNamed, isThrowing) = (false, false)
     visit({ if $0.throwsItself { isThrowing = true } }, { if $0.isDefined { hasNamed = true } })

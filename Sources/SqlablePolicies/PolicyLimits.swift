@@ -35,9 +35,9 @@ extension StatementPolicy {
     /// product of two lengths. With a limit, the argument must be a value in the document; a column or another term is
     /// refused.
     public var argumentBytes: Int? = 128
-    /// The maximum length of a full-text query, in bytes. Ranking a text is a single step. Its time grows with the
-    /// length of the text and with the square of the number of words in the query. With 64 bytes and a text of one MiB,
-    /// ranking takes up to two seconds.
+    /// The maximum length of a full-text query, in bytes. SQLite ranks a text in a single step, which can't be
+    /// interrupted. The time of this step grows with the length of the text and with the square of the number of words
+    /// in the query. With 64 bytes and a text of one MiB, ranking takes up to two seconds.
     public var searchBytes: Int? = 64
     /// The maximum number of rows in a table that the plan of a run scans completely. Does not apply to a read of one
     /// table that stops at its LIMIT, such as a read without a condition, group or sort.

@@ -12,7 +12,7 @@ extension SelectQuery {
     clauses.order.complete(with: terms)
   }
 
-  /// Terms that distinguish all different rows: the keys of the tables, or all columns of combined or distinct rows.
+  /// Terms whose values differ for different rows: the keys of the tables, or all columns of combined or distinct rows.
   private var termsToOrderBy: [SqlExpression] {
     let clauses = clauses
     // Groups need no further order, because SQLite returns them in the order of their GROUP BY terms.
@@ -35,10 +35,10 @@ extension SelectQuery.Source {
   fileprivate var keyTerms: [SqlExpression] {
     switch kind {
     case .table: table.key.map(term)
-    // A recursive query might end only because of its limit, so the query can't be sorted.
+    // Don't sort a recursive query: if only a limit ends the query, sorting would never end.
     case .defined(let query) where query.clauses.isRecursive: []
     case .defined, .named: table.columns.indices.map(term)
-    // The rows of `json_each` and similar functions have the order of the JSON text, which no index changes.
+    // The rows of `json_each` and similar functions always have the order of the JSON text.
     case .call: []
     }
   }

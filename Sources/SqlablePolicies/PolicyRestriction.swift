@@ -21,7 +21,8 @@ extension DecodedStatement {
       return .select(restricted)
     case .insert(let query): return .insert(try checked(query, check))
     case .update(var query):
-      // The update could store values of other tables, and so reveal values that the policy hides.
+      // Refuse an update from other tables, because it could store their values, and so reveal values that the policy
+      // hides.
       guard query.rest.value.sources.isEmpty else { throw DocumentAccess.refusal(at: "from") }
       if let hint = query.rest.value.indexHint { throw hint.refusal }
       let rules = try policy.rules(of: query.table)
@@ -32,7 +33,7 @@ extension DecodedStatement {
       try checkWritten(query.rest.value.columns, of: rules, check)
       try check.check(query.rest.value.returned, of: rules)
       guard query.conflict == nil || query.conflict == .abort else { throw DocumentAccess.refusal(at: "onConflict") }
-      // A constraint with ON CONFLICT REPLACE could replace rows that the policy hides.
+      // Override ON CONFLICT REPLACE of a constraint, which could replace rows that the policy hides.
       if query.table.ignoresOrReplaces { query.conflict = .abort }
       try query.selection.restrict(by: rules, check, query.extent)
       query.rest.value.assignments = try query.rest.value.assignments.map {
@@ -72,7 +73,7 @@ extension DecodedStatement {
     var query = query
     let rules = try check.policy.rules(of: query.table)
     let rest = query.rest.value
-    // A document could store or replace rows that the policy hides.
+    // Refuse a save, because a document could store or replace rows that the policy hides.
     guard query.form != .save else { throw DocumentAccess.refusal }
     guard rules.condition == nil else { throw DocumentAccess.refusal(at: "into") }
     guard query.form != .query else { throw DocumentAccess.refusal(at: "query") }
@@ -110,10 +111,10 @@ extension RowSelection {
       filter = try filter?.restricted(by: check.policy)
       return
     }
-    // An update or delete of all rows can't have a condition.
+    // Refuse an update or delete of all rows, because it can't have the policy's condition.
     guard extent != .all else { throw DocumentAccess.refusal(at: "all") }
-    // An update or delete without its own condition is refused. Don't add the policy's condition, which would make the
-    // statement valid.
+    // Unless it changes one row or has a limit, an update or delete without its own condition is refused later. Don't
+    // add the policy's condition to such a statement, because the statement would then be valid.
     guard let restrictedFilter = try filter?.restricted(by: check.policy) else {
       if extent == .row || isLimited { filter = condition }
       return
@@ -149,7 +150,7 @@ extension SelectQuery.Clauses {
   /// Adds the policy's condition on each table to the filter, or, for a left-joined table, to the ON of its join. So
   /// the join still keeps rows without a match.
   private mutating func addConditions(of policy: StatementPolicy) throws {
-    // A right or full join would keep rows that its ON condition hides, as rows without a match.
+    // With a right or full join, refuse all conditions: the join would return hidden rows as rows without a match.
     if sources.contains(where: \.join.keepsJoined) {
       for index in sources.indices where try condition(ofSource: index, policy) != nil { throw DocumentAccess.refusal }
       return
@@ -182,7 +183,7 @@ extension SelectQuery.Clauses {
       }
     }
     filter = filter.map { $0.guarded(by: all, checking: visible) } ?? all
-    // SQLite moves conditions on groups from HAVING to WHERE.
+    // SQLite might move a condition on groups from HAVING to WHERE.
     if movesThrowingConditions { having = having?.guarded(by: nil, checking: visible) }
   }
 

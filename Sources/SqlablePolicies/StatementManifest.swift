@@ -104,7 +104,7 @@ public struct StatementManifest: Sendable {
     let decoder = try DocumentDecoder(rules.modelTables(), rules)
     decoder.arguments = try approved.arguments(programValues, values)
     do { return try AnyStatement(DecodedStatement(approved.document, by: decoder), decoder) } catch {
-      // The path in the program's own document is meaningless to the client.
+      // Replace the path, because a path in the program's own document is meaningless to the client.
       guard var error = error as? SqlError else { throw error }
       error.documentPath = "with"
       throw error

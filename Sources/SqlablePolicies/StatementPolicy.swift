@@ -88,7 +88,7 @@ public struct StatementPolicy: Sendable {
 
 /// A kind of condition on a column.
 public enum FilterOperation: Sendable, Hashable, CaseIterable {
-  /// `=`, `<>`, `IS`, `IN` and `IS NULL`, also in a join or subquery. Also the column itself as a condition.
+  /// `=`, `<>`, `IS`, `IN` and `IS NULL`, also in a join or subquery. Also the column alone as a condition.
   case equality
   /// `<`, `<=`, `>`, `>=` and `BETWEEN`.
   case comparison
@@ -172,8 +172,8 @@ public struct TablePolicy: Sendable {
     return policy
   }
 
-  /// Returns the rules of all tables. Marks a repeated table as an error, because the condition of one entry would
-  /// apply to the columns of the other entry.
+  /// Returns the rules of all tables. Marks a repeated table as an error. Otherwise, the condition of one entry would
+  /// apply to the columns that the other entry allows.
   fileprivate static func each(_ all: [TablePolicy]) -> [TablePolicy] {
     var names: Set<[UInt8]> = []
     return all.map { rules in

@@ -19,8 +19,8 @@ public struct SealingKey: Sendable {
   let deterministic: SymmetricKey
   let nonces: SymmetricKey
 
-  /// Creates a key from 32 random bytes. The caller should overwrite `bytes`. Throws `.misuse` for another number of
-  /// bytes.
+  /// Creates a key from 32 random bytes. The caller should overwrite `bytes` afterwards. Throws `.misuse` for another
+  /// number of bytes.
   public init(id: UInt32, bytes: [UInt8]) throws { try self.init(id: id, SecretBytes(bytes)) }
 
   /// Reads a key from a file of 32 bytes.
@@ -74,7 +74,7 @@ public struct KeyRing: Sendable {
 extension SealingKey: CustomStringConvertible, CustomReflectable {
   /// `key 3`.
   public var description: String { "key \(id)" }
-  /// A mirror without children.
+  /// A mirror without children, so that `dump` does not show the key.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 

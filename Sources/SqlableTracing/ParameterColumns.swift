@@ -13,11 +13,11 @@ import SqlableCore
 /// if the SQL qualifies the column's name.
 struct ParameterColumns: Sendable {
   struct TableColumn: Sendable, Hashable {
-    /// The names in the form in which SQLite compares names.
+    /// The names of the table and the column, in the form in which SQLite compares names.
     let table, column: [UInt8]
   }
 
-  /// The columns of the parameters, in the order of the SQL; nil if a parameter's column is uncertain.
+  /// The columns of the parameters, in the order of the SQL; nil for a parameter whose column is uncertain.
   let columns: [TableColumn?]
 
   fileprivate init(columns: [TableColumn?]) { self.columns = columns }
@@ -36,7 +36,7 @@ struct ParameterColumns: Sendable {
   }
 }
 
-/// A reader that finds the column with which each parameter is compared, or in which it is stored. Reads only
+/// A reader that finds each parameter's column: the column that the parameter is compared with or stored in. Reads only
 /// statements without subqueries and WITH.
 private struct ParameterReader {
   private let words: [DetachedSQLToken]
@@ -75,7 +75,7 @@ private struct ParameterReader {
 
   private mutating func readTable(at start: Int) -> Int {
     guard let first = word(start), first.isName else {
-      // The source is not a name: a subquery or a join in parentheses.
+      // The source is a subquery or a join in parentheses, not a name.
       tables.append(([], nil))
       return start
     }

@@ -11,7 +11,7 @@ package final class SQLTextCache<Value: Sendable>: Sendable {
   package func value(of sql: String) -> Value {
     if let known = values.withLock({ $0[sql] }) { return known }
     let value = make(sql)
-    // Long texts are not cached, because they would occupy megabytes.
+    // Long texts are not cached, because a cache full of long texts would occupy megabytes.
     guard sql.utf8.count <= StatementShape.maximumLength else { return value }
     values.withLock { values in
       if values.count >= SQLTextCache.maximumCount { values = [:] }

@@ -157,7 +157,7 @@ private struct DurationHistogram {
     count += other.count
   }
 
-  /// Returns an upper bound for the durations of this share of the runs: 0.5 returns the median.
+  /// Returns a duration that this share of the runs did not exceed, rounded up: 0.5 returns the median.
   func quantile(_ share: Double) -> Duration {
     let wanted = (Double(count) * share).rounded(.up)
     var seen = 0.0

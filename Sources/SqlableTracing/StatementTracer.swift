@@ -11,7 +11,7 @@ package struct MeasuredRun: Sendable {
     let since: ContinuousClock.Instant
     let statements: Int
     let rowsChanged: Int
-    /// The statement that began the transaction; nil if the transaction was open before the measurement.
+    /// The statement that began the transaction; nil if the transaction was already open when the measurement started.
     let beginning: String?
   }
 
@@ -21,7 +21,7 @@ package struct MeasuredRun: Sendable {
   /// The wait for other connections' locks.
   var waiting = Duration.zero
   var compiling = Duration.zero
-  /// The time from the first step to the end of the run, without the wait for locks and the commit.
+  /// The time from the first step to the end of the run, without the waits for locks and without the commit.
   var stepping = Duration.zero
   var committing = Duration.zero
   var rowsRead = 0
@@ -34,7 +34,8 @@ package struct MeasuredRun: Sendable {
   var ended: EndedTransaction?
   /// The call that ran the statement; nil for an internal statement.
   var caller: TraceCaller?
-  /// The call site of the prepared statement or cursor, otherwise of `caller`; nil without a caller.
+  /// The call site of the prepared statement or the cursor; for any other statement, the call site of `caller`. Nil if
+  /// there is no caller.
   var site: CallSite?
   /// The SQL with literals instead of parameters. Nil if no trace requests values, if there are no parameters, or if
   /// the SQL is too long.
@@ -79,9 +80,9 @@ final class StatementTracer: RunTracer {
   private unowned let db: SqliteDatabase
   private unowned let connection: Connection
   private let traces: TraceHub
-  /// An interruption that only measures lock waits, because SQLite does not report the time of a wait. Nil if the
-  /// connection already had an interruption. A pool's handle is traced before the pool owns the handle; the pool then
-  /// replaces this interruption.
+  /// The interruption that this tracer adds to measure lock waits, because SQLite does not report the time of a wait.
+  /// Nil if the connection already had an interruption. If a pool takes over the handle later, the pool replaces this
+  /// interruption.
   private let ownInterruption: Interruption?
   private var interruption: Interruption? { connection.interruption }
   private var running: [TracedStatement: Running] = [:]
@@ -112,7 +113,7 @@ final class StatementTracer: RunTracer {
     var error: SqlError?
   }
 
-  /// SQLite's counters for a compiled statement, which add up over all runs.
+  /// SQLite's counters for a compiled statement. Each counter is the total of all runs.
   private struct Counts {
     let scanned, sorts, indexes: Int32
 
@@ -240,7 +241,8 @@ final class StatementTracer: RunTracer {
     commitBegan = nil
     run.stepping = max(.zero, running.begin.duration(to: now) - run.waiting - run.committing)
     run.rowsRead = running.rows
-    // If the statement had already returned its last row, the error did not end the statement.
+    // Report only an error that ended the statement. If the statement had already returned its last row, the error came
+    // later.
     if statement.isRunning { run.error = running.error }
     run.rowsChanged = run.isReadOnly ? 0 : connection.rowsChanged(since: running.changes)
     (run.caller, run.site) = (caller, running.site ?? caller?.site)

@@ -29,7 +29,7 @@ package struct TaskLocalSnapshot: Sendable {
 }
 
 extension TaskLocalSnapshot? {
-  /// Calls `body` with these values restored. Nil restores no values.
+  /// Calls `body` with these values restored. If the snapshot is nil, no values are restored.
   package func restoring<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
     guard let self else { return try body() }
     var result: Result<Value, Failure>?

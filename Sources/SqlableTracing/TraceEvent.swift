@@ -84,8 +84,8 @@ public struct TraceEvent: Sendable, Hashable {
   /// The values of the columns that the trace requests, in the order of the SQL; empty if the trace requests none.
   public internal(set) var values: [TracedValue] = []
 
-  /// True if the event of a transaction repeats an error. The event of the statement that ended the transaction reports
-  /// the same error.
+  /// True if this is the event of a transaction, and the event of the statement that ended the transaction already
+  /// reports the same error.
   package var repeatsError = false
   /// False for an error that no call throws, such as the error of an observer.
   var isThrown = true
@@ -204,7 +204,8 @@ extension TraceEvent {
   /// Creates the event of the transaction that a run ended; nil if the run ended no transaction.
   init?(transactionEndedBy run: MeasuredRun, _ origin: Origin) {
     guard let ended = run.ended else { return nil }
-    // A COMMIT that fails, as on a full disk, rolls back. A COMMIT interrupted after taking effect has committed.
+    // A COMMIT that fails, for example on a full disk, rolls back. But a COMMIT that was interrupted after it took
+    // effect has committed.
     let isCommitted = ended.outcome == .committed && run.error.map { $0.kind == .interrupted } ?? true
     self.init(
       kind: .transaction(isCommitted ? .committed : .rolledBack), label: origin.label, handle: origin.handle,

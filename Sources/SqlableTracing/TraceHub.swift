@@ -11,7 +11,7 @@ package final class TraceHub: Sendable {
 
   private struct State {
     var receivers: [Receiver] = []
-    /// The time of each shape's last report to each receiver, with a separate entry for each kind of error.
+    /// The time of the last report of each statement shape to each receiver. Each kind of error has a separate entry.
     var reported: [Reported: ContinuousClock.Instant] = [:]
   }
 
@@ -41,7 +41,7 @@ package final class TraceHub: Sendable {
 
   var wantsValues: Bool { valueReceivers.load(ordering: .relaxed) > 0 }
 
-  /// Adds a receiver. With a token that has a receiver already, nothing changes.
+  /// Adds a receiver. Does nothing if the token already has a receiver.
   package func add(
     _ options: TraceOptions, as token: TraceToken = newToken(), _ body: @escaping @Sendable (TraceEvent) -> Void
   ) -> TraceToken {
@@ -124,7 +124,8 @@ package protocol RemoteTraceDetails: TraceDetails {
   /// The statement's SQL, with `?` for each value.
   var sql: String { get }
 
-  /// Returns a new in-memory database with the schema; nil if the schema can't be read. The caller closes the database.
+  /// A closure that returns a new in-memory database with the schema; nil if the schema can't be read. The caller
+  /// closes the database.
   var schemaCopy: @Sendable () async -> SqliteDatabase? { get }
 }
 

@@ -26,7 +26,7 @@ extension LocalDatabase {
     return token
   }
 
-  /// Adds a trace with a token that several families have in common.
+  /// Adds a trace with an existing token. Several families can have traces with the same token.
   package func trace(
     _ options: TraceOptions, as token: TraceToken, _ body: @escaping @Sendable (TraceEvent) -> Void
   ) {

@@ -17,7 +17,7 @@ extension Statement {
     try evaluated(over: try tables(rows)) { try $0.run($1) }
   }
 
-  /// Returns the result that the read would have, if the database had these tables.
+  /// Returns the result that the read would have in a database with these tables.
   public func evaluate(over tables: MemoryTables) throws -> Output { try evaluated(over: tables) { try $0.run($1) } }
 }
 
@@ -29,8 +29,8 @@ extension SelectStatement {
   /// let owned = try Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id).evaluate(over: tables)
   /// ```
   ///
-  /// SQLite evaluates the query. Rows that compare as equal are in the order in which their tables list the rows; the
-  /// first table's order takes precedence. Groups, distinct rows and combined queries have no such order.
+  /// SQLite evaluates the query. Rows that compare as equal are sorted by their place in the first table, then by their
+  /// place in the second table, and so on. Groups, distinct rows and combined queries have no such order.
   ///
   /// Throws the errors of running the query, such as `.schema` for a table that is missing.
   public func evaluate(over tables: MemoryTables) throws -> [Row] {

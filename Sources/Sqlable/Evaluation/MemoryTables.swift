@@ -19,11 +19,11 @@ public struct MemoryTables: Sendable {
     let info: TableInfo
     /// The values by column; nil for a default that SQLite computes.
     var rows: [[DatabaseValue?]] = []
-    /// The integer key of the next row that leaves out its key; nil if the largest key is in use.
+    /// The key for the next row without an integer key; nil if the largest key is in use.
     var nextKey: Int64? = 1
   }
 
-  /// Creates tables of these rows, with the table names of the models.
+  /// Creates tables that contain these rows. The tables have the names of the models' tables.
   ///
   /// Throws `.encoding` for a value that does not fit its column.
   public init<each Model: Sqlable>(_ rows: repeat [each Model]) throws {
@@ -50,8 +50,8 @@ public struct MemoryTables: Sendable {
     let buffer = ParameterBuffer()
     var writer = RowWriter(table: info, buffer: buffer)
     for row in rows {
-      // The mark begins a scope for each row. A copy of the writer that `write(to:)` of an earlier row kept is then
-      // stale, and can't change this row.
+      // The mark begins a new scope for each row. If `write(to:)` of an earlier row has kept a copy of the writer, the
+      // copy is now stale and can't change this row.
       let mark = buffer.mark
       defer { buffer.release(to: mark) }
       try writer.take(row)

@@ -169,9 +169,9 @@ public final class ChangeBatch<Change: Sendable>: Sendable {
     state.withLock { $0.isAcknowledged = true }
   }
 
-  /// Stores the position of one of the batch's changes: the changes up to this position are not delivered again. Does
-  /// nothing if `trim` has deleted later changes. In this case, `acknowledge` throws unless the batch has read these
-  /// changes.
+  /// Stores the position of one of the batch's changes, so that the changes up to this position are not delivered
+  /// again. Does nothing if `trim` has deleted later changes. In this case, `acknowledge` throws unless the batch has
+  /// read these changes.
   func store(_ position: ChangePosition) async throws {
     let stored = state.withLock { $0.stored }
     do { try await consumer.acknowledge(from: stored, to: position, last: position) } catch let error as SqlError {

@@ -8,7 +8,7 @@ public struct ChangeConsumer: Sendable, Hashable {
   public let position: ChangePosition
   /// True if the consumer started with ``ConsumerStart/rows`` and has not acknowledged the snapshot of the rows.
   public let isNew: Bool
-  /// True if a loop owns the consumer. The owner might have been killed.
+  /// True if a loop owns the consumer. Stays true if the loop's process is killed.
   public let isOwned: Bool
   /// The id of the owner's process, on its machine; nil without an owner.
   public let ownerProcess: Int?
@@ -122,7 +122,7 @@ extension ChangeConsumer {
     }
   }
 
-  /// The statements that remove a consumer.
+  /// Returns the statements that remove a consumer.
   package static func removal(of name: String) -> [SQL] {
     [
       "DELETE FROM main.\"sqlable_change_consumers\" WHERE \"name\" = \(name)",

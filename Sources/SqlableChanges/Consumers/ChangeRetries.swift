@@ -11,7 +11,7 @@ import SqlablePool
 /// The consumer waits before each retry: `pause` before the first, and twice as long before each further retry, but not
 /// longer than `longestPause`. Attempts are counted in the database, so that a restart neither shortens a pause nor
 /// starts the count again. Cancellation, the closing of the pool, and a deadline that ends a transaction of `consume`
-/// are not attempts.
+/// do not count as attempts.
 public struct ChangeRetries: Sendable, Hashable {
   /// The reaction to a change whose last attempt has failed.
   public enum Outcome: Sendable, Hashable {
@@ -44,7 +44,7 @@ public struct ChangeRetries: Sendable, Hashable {
     }
   }
 
-  /// The pause after a number of failed attempts, in milliseconds.
+  /// The pause after this number of failed attempts, in milliseconds.
   func milliseconds(after attempts: Int) -> Int {
     let doublings = min(max(attempts, 1) - 1, 40)
     return Int(min(pause / .milliseconds(1) * Double(1 << doublings), longestPause / .milliseconds(1)))
@@ -81,8 +81,8 @@ struct FailedAttempt: Error {
   /// request with a timeout, the `CancellationError` is retried like other errors.
   var isFinal: Bool { Task.isCancelled || (error as? SqlError)?.kind == .closed }
 
-  /// Returns the kind and the message of an ``SqlError``, and only the type of another error, whose text might contain
-  /// values of rows.
+  /// Returns the kind and the message of an ``SqlError``. For any other error, returns only its type, because its text
+  /// might contain values of rows.
   static func text(of error: any Error) -> String {
     guard let error = error as? SqlError else { return String(describing: type(of: error)) }
     return "\(error.kindName): \(error.message)"

@@ -20,7 +20,7 @@ final class Consumer<Element: Sendable>: Sendable {
     signal = database.logSignal(table: ChangeTables.log, columns: [])
   }
 
-  /// The name by which the database knows the loop.
+  /// The loop's name, which the database stores as the consumer's owner.
   var owner: String { lease.owner }
 
   private enum Step {
@@ -70,7 +70,7 @@ final class Consumer<Element: Sendable>: Sendable {
     }
     if let reached { try reached.check(record.position, state, in: db) }
     if record.isNew {
-      // A loop might discard its copy for the snapshot, so throw before.
+      // Check the tables now, because the loop might discard its copy of the schema before it reads the snapshot.
       try followed.source.checkTables(in: db)
       return (.new(record.position), nil)
     }
@@ -82,8 +82,9 @@ final class Consumer<Element: Sendable>: Sendable {
     return (.read(from: record.position), try followed.source.query(after: record.position, .consumer, in: db))
   }
 
-  /// Stores the end of a page without changes of the followed table. Returns false if `trim` or a restore has meanwhile
-  /// removed the change at the end; the next step decides whether the consumer has lost changes.
+  /// Stores the position of a page's end, if the page contains no change of the followed table. Returns false if `trim`
+  /// or a restore has meanwhile removed the change at this position. The next step then decides whether the consumer
+  /// has lost changes.
   private func hasStored(_ end: ChangePosition, after start: ChangePosition) async throws -> Bool {
     do { try await acknowledge(from: start, to: end, last: nil) } catch let error as SqlError {
       guard [.changeLog(.trimmed), .changeLog(.otherHistory)].contains(error.kind) else { throw error }
@@ -98,8 +99,8 @@ final class Consumer<Element: Sendable>: Sendable {
     }
   }
 
-  /// Returns the rows of the followed tables as inserts. Before the first row, calls `note` with the end of the log in
-  /// the snapshot, and with the last change of the followed tables.
+  /// Returns the rows of the followed tables in one snapshot, as inserts. Before the first row, calls `note` with the
+  /// end of the snapshot's log, and with the last logged change of the followed tables.
   func rows(
     _ note: @escaping @Sendable (_ end: ChangePosition, _ last: ChangePosition?) -> Void
   ) -> LogSnapshot<Element> {
@@ -139,16 +140,16 @@ private struct ReachedPosition: Sendable {
 
   init(read: ChangePosition, acknowledged: ChangePosition) { (self.read, self.acknowledged) = (read, acknowledged) }
 
-  /// Throws `.changeLog(.otherHistory)` if a restore has undone the acknowledgement.
+  /// Throws `.changeLog(.otherHistory)` if a restore has undone the acknowledgement of the change at `acknowledged`.
   ///
   /// - Parameter stored: The consumer's position in the database.
   func check(_ stored: ChangePosition, _ state: LogState, in db: SqliteDatabase) throws {
     guard stored != acknowledged else { return }
-    // Only an owner moves the position.
+    // Only an owner moves the position. If there was no other owner, a restore has changed the position.
     guard hadOtherOwners, stored.history == acknowledged.history else { throw LogState.otherHistory }
-    // If the acknowledged change was trimmed, the log can't show whether it was undone. Then compare the numbers:
-    // without a restore, a stored position only moves forward, and a consumer that was removed and added again starts
-    // after the trimmed changes.
+    // If the acknowledged change was trimmed, the log can't show whether it was undone. In this case, compare the
+    // numbers. Without a restore, a stored position only moves forward. A consumer that was removed and added again
+    // starts after the trimmed changes.
     let isKnown =
       try acknowledged.number > state.trimmed
       ? state.has(acknowledged, in: db) : stored.number >= acknowledged.number

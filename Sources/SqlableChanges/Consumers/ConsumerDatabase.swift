@@ -8,16 +8,17 @@ package protocol ConsumerDatabase: LogDatabase {
   func writeLog<Value: Sendable>(
     _ part: LogPart, at callSite: CallSite, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) async throws -> Value
-  /// Returns the rows of the followed tables as inserts, all of one snapshot. Before the first row, calls `note` with
-  /// the end of the log in the snapshot, and with the last change of the followed tables.
+  /// Returns the rows of the followed tables in one snapshot, as inserts. Before the first row, calls `note` with the
+  /// end of the snapshot's log, and with the last logged change of the followed tables.
   func snapshot<Element: Sendable>(
     of followed: FollowedChanges<Element>, at callSite: CallSite,
     note: @escaping @Sendable (_ end: ChangePosition, _ last: ChangePosition?) -> Void
   ) -> LogSnapshot<Element>
   var isOpen: Bool { get }
-  /// Called when a consumer starts.
+  /// Starts the monitoring of consumers. Called when a consumer starts.
   func monitorChangeConsumers()
-  /// Adds work that the database does when it closes, and returns its token; nil if the database can't do this.
+  /// Adds work that the database does when it closes, and returns the token of the work; nil if the database can't do
+  /// this.
   func addLastLogWork(_ body: @escaping @Sendable (SqliteDatabase) throws -> Void) -> Int?
   func removeLastWork(_ token: Int)
 }

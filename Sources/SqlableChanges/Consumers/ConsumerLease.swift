@@ -52,8 +52,8 @@ package final class ConsumerLease: Sendable {
 
   private enum Attempt {
     case acquired(ConsumerRecord)
-    /// Another loop owns the consumer; try again after the time. `claim` is the time that this loop has stored as its
-    /// claim of the lease; nil if this loop has stored none.
+    /// Another loop owns the consumer. Try again after the duration. `claim` is the time of this loop's claim of the
+    /// lease, as stored; nil if this loop has stored no claim.
     case wait(Duration, claim: Int?)
   }
 
@@ -156,7 +156,8 @@ package final class ConsumerLease: Sendable {
       // Check for a claim before the first wait, because another loop might have claimed the lease before the signal
       // existed.
       repeat {
-        // An error leaves the claim in place. Another loop then takes over, and this loop's next call throws.
+        // After an error, the claim stays unanswered. The claiming loop then becomes the owner, and the next call of
+        // this loop throws.
         let isClaimed = try? await database.readLog(LogPart(consumer: name), at: callSite) { db in
           try ConsumerRecord(named: name, in: db)?.ownership.mustAnswer(owner)
         }

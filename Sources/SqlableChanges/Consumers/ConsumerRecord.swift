@@ -3,7 +3,7 @@ import SqlableCore
 
 /// The row of a named consumer in the database.
 struct ConsumerRecord {
-  /// The number of undelivered changes of other tables after which the consumer nevertheless stores its position.
+  /// A consumer that finds only changes of other tables stores its position after this number of changes.
   static let longestGap = 1_000
 
   let name: String
@@ -94,7 +94,7 @@ struct ConsumerRecord {
     }
     // An earlier call can have stored the end and nevertheless thrown, for example at a deadline.
     guard record.position == start || record.position == end else { throw LogState.otherHistory }
-    // A stored end was checked when it was stored.
+    // If `end` is the stored position already, `end` was checked when it was stored.
     let origin = record.position == end ? .consumer : origin
     try LogState(db).checkEnd(end, origin, last: last, of: record.table, in: db)
     try db.execute(

@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// The steps of a consumer whose closures run in the transactions that store its position.
+/// The steps of a consumer. The consumer's closure runs in the transaction that stores the position.
 package struct ConsumerSteps<Element: Sendable>: Sendable {
   package let name: String
   package let followed: FollowedChanges<Element>
@@ -42,12 +42,12 @@ package struct ConsumerSteps<Element: Sendable>: Sendable {
     _ = try ConsumerRecord.known(name, of: followed.table, startingAt: start, in: db)
   }
 
-  /// Stores a position that was read in the same transaction.
+  /// Stores the consumer's new position. The position must have been read in the same transaction.
   package func move(from start: ChangePosition, to end: ChangePosition, in db: SqliteDatabase) throws {
     try ConsumerRecord.move(name, from: start, to: end, .transaction, owner: nil, in: db)
   }
 
-  /// Makes the lease with which a call waits for the end of a killed owner.
+  /// Makes a lease, with which a call waits until a killed owner's lease ends.
   package func lease(_ database: any ConsumerDatabase, at callSite: CallSite) -> ConsumerLease {
     ConsumerLease(database, name, of: followed.table, start, .seconds(10), callSite)
   }

@@ -110,7 +110,7 @@ extension SqlitePool {
     guard let subject = failure.subject else { throw failure.error }
     let limit = retries.then == .quarantine ? retries.attempts : nil
     let record: QuarantineRecord? = try await perform(.write, at: callSite) { db in
-      // The attempts that the quarantine counts are those of the owner.
+      // The quarantine counts only the attempts of the consumer's owner.
       let isOwned = try ConsumerRecord(named: consumer, in: db)?.ownership.isOwned(by: owner) == true
       let record =
         isOwned
@@ -141,8 +141,8 @@ private struct ConsumingRun<Element: Sendable>: Sendable {
     case owned
     /// The consumer must wait for a number of milliseconds before it tries again.
     case pause(Int)
-    /// The consumer is new, or its position must move, because the log has changes of the table or many other changes
-    /// after the position.
+    /// The consumer is new, or its position must move: after the position, the log has changes of the table, or many
+    /// other changes.
     case changes
   }
 
@@ -181,7 +181,8 @@ private struct ConsumingRun<Element: Sendable>: Sendable {
       let failed = try QuarantineRecord.changes(of: name, after: record.position, in: db)
       var page = LogPage<Element>(end: record.position, isLast: false, snapshotEnd: state.end)
       while !page.isLast {
-        // Checks each page's start, because the closure can trim the log.
+        // For each page, check that the log still has the changes after `page.end`, because the closure can trim the
+        // log.
         page = try followed.source.page(after: page.end, .consumer, upTo: state.end, in: db)
         for item in page.items { try attempt(db, item.result, failed) { .change(item.position) } }
       }

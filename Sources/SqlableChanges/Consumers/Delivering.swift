@@ -111,13 +111,13 @@ private struct Delivery<Element: Sendable>: Sendable {
       try await deliver(item.result, batch.consumer, failed) {
         .change(item.position)
       } beforeFailing: {
-        // Store the position of the delivered changes now. They are then not delivered again, whether the failing
-        // change takes hours of attempts or ends the call.
+        // Store the position of the delivered changes now, so that they are not delivered again. The failing change
+        // might take hours of attempts, or end the call.
         if let position = delivered.take() { try await batch.store(position) }
       }
       delivered = item.position
-      // A backlog is one batch, and its delivery can take hours. Storing the position also finds out whether another
-      // loop owns the consumer.
+      // A backlog is one batch, and its delivery can take hours, so store the position every second. Storing also shows
+      // whether another loop owns the consumer.
       guard stored.duration(to: .now) >= .seconds(1) else { continue }
       try await batch.store(item.position)
       (stored, delivered) = (.now, nil)
@@ -133,7 +133,7 @@ private struct Delivery<Element: Sendable>: Sendable {
     while record?.isQuarantined != true {
       if let record, let retries {
         let pause = Duration.milliseconds(record.pause(retries, now: ConsumerRecord.now))
-        // Rows have negative numbers, and the snapshot is a call of the pool.
+        // A negative number belongs to a row of the snapshot. The loop over the snapshot is a call of the pool.
         try await pool.pause(for: pause, inCall: record.number < 0)
       }
       do { try await body(change.get()) } catch {

@@ -11,7 +11,7 @@ package struct FollowedChanges<Element: Sendable>: Sendable {
   /// the given position.
   package let rows: @Sendable (SqliteDatabase, ChangePosition) throws -> [SqlRows<SnapshotRow<Element>>]
 
-  /// Calls a closure with each row of the followed tables, as an insert at a position.
+  /// Calls a closure with each row of the followed tables. Each row is an insert at the given position.
   func forEachRow(
     _ db: SqliteDatabase, _ position: ChangePosition, _ body: (SnapshotRow<Element>) throws -> Void
   ) throws {
@@ -26,7 +26,7 @@ package struct FollowedChanges<Element: Sendable>: Sendable {
 package struct SnapshotRow<Element: Sendable>: Sendable {
   /// The row as an insert, or the error of decoding the row.
   package let change: Result<Element, any Error>
-  /// The values for the quarantine.
+  /// The values by which the quarantine identifies the row.
   let values: KeptValues
 }
 
@@ -73,8 +73,8 @@ extension FollowedChanges {
 }
 
 extension LogEntry {
-  /// The query of all rows of the table: the model's columns, then the columns that the log keeps. The log keeps
-  /// columns that the model does not read.
+  /// Returns the query of all rows of the table: the model's columns, then the columns that the log keeps. The log
+  /// keeps columns that the model does not read.
   fileprivate func rows<Model: Sqlable & Sendable>(
     of model: Model.Type, _ table: TableInfo, at position: ChangePosition
   ) -> SqlRows<SnapshotRow<LoggedModelChange<Model>>> {
@@ -94,7 +94,7 @@ extension LogEntry {
     }
   }
 
-  /// The query of all rows of the table: the columns `names`, then the columns that the log keeps.
+  /// Returns the query of all rows of the table: the columns `names`, then the columns that the log keeps.
   fileprivate func rows(after names: [String] = []) -> SQL {
     let columns = (names + columns).map(\.quotedName).joined(separator: ", ")
     return SQL(verbatim: "SELECT \(columns) FROM main.\(table.quotedName)")

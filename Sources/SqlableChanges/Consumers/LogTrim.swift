@@ -1,7 +1,7 @@
 import SqlableCore
 
-/// A trim of the log: the queries of its rules, and the statements that delete the changes that no rule keeps. A handle
-/// or a cluster runs these queries and statements.
+/// A trim of the log. Provides the queries that apply the rules, and the statements that delete the changes that no
+/// rule keeps. A handle or a cluster runs these queries and statements.
 package struct LogTrim {
   private let least: Int
   private let last: Int
@@ -9,7 +9,7 @@ package struct LogTrim {
   /// The number of the first change to keep, by the rules before `rules`.
   private var first: Int
   private var rules: ArraySlice<ChangeRetention>
-  /// The estimated sizes of the changes; nil unless the queries of the rule ``ChangeRetention/bytes(_:)`` run.
+  /// The estimated sizes of the changes while the queries of the rule ``ChangeRetention/bytes(_:)`` run; otherwise nil.
   private var sizes: LogSizes?
 
   /// - Parameters:
@@ -65,7 +65,7 @@ package struct LogTrim {
     }
     var number: Int?
     if case .integer(let integer)? = rows.first?.values.first { number = Int(integer) }
-    // If the query returned no number, there is no consumer, or all changes before `first` are older than the rule's
+    // The query returns no number if there is no consumer, or if all changes before `first` are older than the rule's
     // age.
     decided(number ?? (rules.first == .unacknowledged ? last : first))
   }
@@ -75,10 +75,10 @@ package struct LogTrim {
     rules.removeFirst()
   }
 
-  /// The statements in their order; nil if the rules keep all changes.
+  /// The statements of the trim, in the order in which they must run; nil if the rules keep all changes.
   package var statements: (losses: SQL, delete: SQL, end: SQL)? {
     guard first > least else { return nil }
-    // A loss that is not deleted yet has a larger number.
+    // If a table already has a recorded loss with a larger number, that loss is kept.
     let losses: SQL = """
       INSERT INTO main."sqlable_change_missing" AS m ("table", "seq", "at")
       SELECT "table", max("seq"), "at" FROM main."sqlable_changes"
@@ -122,7 +122,7 @@ extension ChangeLog {
 private struct LogSizes {
   /// The log is divided into this many blocks.
   private static let blocks = 64
-  /// The number of rows of each block whose lengths are read. In a short log, all rows are read.
+  /// In each block, the lengths of this many rows are read. In a short log, the lengths of all rows are read.
   private static let sample = 16
 
   private let first: Int
@@ -133,7 +133,7 @@ private struct LogSizes {
   /// The number of changes in a block.
   private let length: Int
   private var rest: Double
-  /// The last change of the next block.
+  /// The number of the last change of the next block.
   private var end: Int
   /// The number of the first change to keep within the limit of bytes; 0 to keep all changes; nil until enough blocks
   /// were read.
@@ -156,7 +156,7 @@ private struct LogSizes {
 
   private var begin: Int { max(end - length + 1, first) }
 
-  /// The query of the mean length of the next block's rows.
+  /// The query for the mean length of the rows in the next block.
   var query: SQL {
     """
     SELECT count(*)\(sql: lengths) FROM (SELECT * FROM main."sqlable_changes"
@@ -171,7 +171,7 @@ private struct LogSizes {
       row = emptyLength + bytes / Double(count)
     }
     let count = end - begin + 1
-    // At least the last change is kept.
+    // Keep at least the log's last change, even if this change alone exceeds the limit.
     if row * Double(count) > rest {
       firstKept = end - max(Int(rest / row), end == last ? 1 : 0) + 1
       return

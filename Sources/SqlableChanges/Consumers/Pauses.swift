@@ -10,7 +10,8 @@ extension SqlitePool {
     try Task.checkCancellation()
     guard time > .zero else { return }
     let end = ContinuousClock.now + time
-    // The signal ends when the pool closes. Only `trim` changes this table.
+    // Wait for a signal, because a signal also ends when the pool closes. Its table rarely changes: only `trim` writes
+    // to it.
     let signal = CommitSignal(self, table: ChangeTables.history, columns: [])
     while ContinuousClock.now < end {
       let isWoken = await signal.wait(until: inCall ? min(end, .now + .milliseconds(100)) : end, isolation: nil)

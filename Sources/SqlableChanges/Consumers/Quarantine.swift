@@ -196,8 +196,8 @@ extension QuarantinedChange {
 }
 
 extension QuarantineRecord {
-  /// Returns the numbers of a consumer's quarantined changes up to the consumer's position. The record of a later
-  /// change must stay, because the consumer needs it to skip this change.
+  /// Returns the numbers of the quarantined changes that the consumer's position has passed. The records of later
+  /// changes must stay, because the consumer needs them to skip these changes.
   fileprivate static func passed(of consumer: String, in db: SqliteDatabase) throws -> [Int] {
     try db.query(
       """

@@ -15,7 +15,7 @@ struct QuarantineRecord {
 
   /// Returns a consumer's failed changes.
   ///
-  /// - Parameter bound: Only changes after this position are returned. Its number is at least 0.
+  /// - Parameter bound: The position after which changes are returned. Its number is at least 0.
   static func changes(
     of consumer: String, after bound: ChangePosition, in db: SqliteDatabase
   ) throws -> [FailedAttempt.Subject: QuarantineRecord] {
@@ -58,7 +58,8 @@ struct QuarantineRecord {
   /// Returns the remaining pause before the next attempt, in milliseconds.
   func pause(_ retries: ChangeRetries, now: Int) -> Int {
     let (length, elapsed) = (retries.milliseconds(after: attempts), now.subtractingReportingOverflow(failedAt))
-    // The clock might have been set back, and another program might have stored any time.
+    // The elapsed time can be negative or overflow: the clock might have been set back, or another program might have
+    // stored any time.
     return elapsed.overflow || elapsed.partialValue < 0 ? length : max(length - elapsed.partialValue, 0)
   }
 
@@ -137,7 +138,7 @@ struct QuarantineRecord {
     }
   }
 
-  /// Returns the number of a failed row of the snapshot; nil if the row has not failed before.
+  /// Returns the number under which a failed row of the snapshot is recorded; nil if the row has not failed before.
   ///
   /// SQLite compares the values, because decoding all failed rows for each failure takes quadratic time. The types are
   /// compared too, because an integer equals a real number.
@@ -156,7 +157,7 @@ struct QuarantineRecord {
     return numbers.first
   }
 
-  /// Removes a change or row that has succeeded after a failed attempt.
+  /// Removes the record of a change or row that failed at first and has now succeeded.
   static func removeTried(of consumer: String, at number: Int, in db: SqliteDatabase) throws {
     try db.execute(
       """

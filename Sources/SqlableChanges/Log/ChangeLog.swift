@@ -210,8 +210,8 @@ extension TableInfo {
 }
 
 extension Connection {
-  /// Returns a description of another database that has a table: an attached file, or the temporary database. Nil if
-  /// none has the table.
+  /// Returns a description of another database that has a table: an attached file, or the temporary database. Nil if no
+  /// other database has the table.
   fileprivate func otherDatabase(ofTable table: String) throws -> String? {
     for database in try rows("PRAGMA database_list").map({ $0[1] }) where database != "main" {
       let tables = try rows("SELECT name FROM \(database.quotedName).sqlite_schema WHERE type = 'table'")

@@ -18,7 +18,7 @@ enum ChangeTables {
   static let log = Connection.changeTable
   /// The column lists of the logged tables. When the columns of a table change, the table gets a new entry.
   static let tables = "sqlable_change_tables"
-  /// Rows that a REPLACE might delete. SQLite calls no trigger for such a row; see ``ChangeTriggers``.
+  /// The table of rows that a REPLACE might delete. SQLite calls no trigger for such a row; see ``ChangeTriggers``.
   static let candidates = "sqlable_change_candidates"
   static let history = "sqlable_change_history"
   /// For each table, the last change that the log lacks; see ``LogState/missing(of:in:)``.
@@ -64,7 +64,8 @@ enum ChangeTables {
     """
     CREATE TABLE IF NOT EXISTS "sqlable_change_history" ("id" TEXT NOT NULL, "trimmed" INTEGER NOT NULL)
     """,
-    // Not a column of `sqlable_change_tables`: every change of that table's rows makes stored plans invalid.
+    // These columns are not in `sqlable_change_tables`, because every change of that table's rows makes stored plans
+    // invalid.
     """
     CREATE TABLE IF NOT EXISTS "sqlable_change_missing" (
       "table" INTEGER PRIMARY KEY, "seq" INTEGER NOT NULL, "at" INTEGER NOT NULL)
@@ -91,7 +92,7 @@ enum ChangeTables {
   /// The name of a column that stores a value of the changed row.
   static func value(_ position: Int) -> String { "v\(position)" }
 
-  /// The name of a column that stores a value before an update.
+  /// Returns the name of a column that stores a value before an update.
   static func oldValue(_ position: Int) -> String { "o\(position)" }
 }
 

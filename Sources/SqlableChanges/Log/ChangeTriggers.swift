@@ -7,7 +7,7 @@ import SqlableCore
 /// there are candidates, another AFTER trigger logs a delete for each candidate that is gone. After OR IGNORE or an
 /// upsert, a candidate stays in the table of candidates until its row changes or another row conflicts. No trigger can
 /// remove such a candidate earlier, because the candidate might belong to an outer statement, whose BEFORE trigger runs
-/// the present statement.
+/// the current statement.
 ///
 /// Most changes have no candidates. Their cost is the call of each trigger, about 1,000 instructions, and the INSERT
 /// into the log.
@@ -32,8 +32,8 @@ struct ChangeTriggers {
   /// The triggers with their names, in the order of their creation. SQLite calls the newest trigger first. In the log,
   /// the deletes of a REPLACE therefore precede the change of the row, and this change precedes the changes by the
   /// program's older triggers. The names are sorted, because a plan that rebuilds the table creates the triggers in the
-  /// order of their names. The ends of the names contain no underscore, so that triggers of two tables can't have the
-  /// same name.
+  /// order of their names. The part of a name after the table's name begins with an underscore and contains no other,
+  /// so that triggers of two tables can't have the same name.
   var all: [(name: String, sql: String)] {
     let hasChanged = keyChange.map { "(\($0)) AND " } ?? ""
     let ofKeys = keyNames.map { " OF \($0.map(\.quotedName).joined(separator: ", "))" } ?? ""
@@ -120,7 +120,7 @@ struct ChangeTriggers {
     return "coalesce(new.\(column.quotedName), (\(replacement)))"
   }
 
-  /// A sub-SELECT with the value of an expression for the new row.
+  /// Returns a sub-SELECT with the value of an expression for the new row.
   ///
   /// `new.a` has no affinity. CAST gives the value the column's affinity, so that comparisons in the expression convert
   /// the compared values as they do for the column.
@@ -128,7 +128,7 @@ struct ChangeTriggers {
     let values = table.columns(in: expression).map { column in
       let value = new(column.name)
       let cast = isCast ? column.castType.map { "CAST(\(value) AS \($0))" } : nil
-      // `coalesce` has no collation.
+      // Repeat the column's collation, because the result of `coalesce` has no collation.
       let collation = column.collation.map { " COLLATE \($0)" } ?? ""
       return "\(cast ?? value)\(collation) AS \(column.name.quotedName)"
     }
@@ -174,7 +174,7 @@ struct ChangeTriggers {
   /// been created before a unique index of the table.
   func findsAllConflicts(_ trigger: String) -> Bool {
     let trigger = trigger.foldedSQL
-    // Compare only the text around a sub-SELECT, because RENAME COLUMN does not change the aliases inside.
+    // RENAME COLUMN does not change the aliases in a sub-SELECT, so compare only the text around the sub-SELECT.
     return conflicts { _, _ in "\0" }.allSatisfy { conflict in
       var rest = trigger[...]
       return exists(conflict, besides: nil).split(separator: "\0").allSatisfy { part in
@@ -221,7 +221,7 @@ struct ChangeTriggers {
     table.inputsOfGenerated.map { "new.\($0.quotedName) IS new.\($0.quotedName) AND " }.joined()
   }
 
-  /// Copies the rows that conflict with the new row.
+  /// Returns the statements that store, as candidates, the rows that conflict with the new row.
   private func note(besides row: String?) -> [String] {
     let any = conflicts.map { "(\($0))" }.joined(separator: " OR ")
     let other = row.map { " AND NOT (\(isSame("t", $0)))" } ?? ""
@@ -251,9 +251,9 @@ struct ChangeTriggers {
     "NOT EXISTS (SELECT 1 FROM \(name) AS t WHERE \(isCopy(of: "t", candidate)))"
   }
 
-  /// An SQL condition that is true if a candidate is gone, or if the new row has taken its place.
+  /// Returns an SQL condition that is true if a candidate is gone, or if the new row has taken its place.
   private func isReplaced(_ candidate: String, besides row: String?) -> String {
-    // `IS NOT 1`, because a comparison of a key that contains NULL is NULL.
+    // `IS NOT 1` instead of NOT, because the comparison of a key that contains NULL is NULL.
     let other = row.map { " AND (\(isCopy(of: $0, candidate))) IS NOT 1" } ?? ""
     return "((\(isCopy(of: "new", candidate))) OR \(isGone(candidate)))\(other)"
   }
@@ -287,8 +287,8 @@ struct ChangeTriggers {
 
   // MARK: Tables that reference themselves
 
-  /// Logs again, after the update, what a foreign key's action changed in the updated row itself. SQLite runs the
-  /// action before this trigger, so the log already has the action's change, but before the update that caused it.
+  /// Logs a foreign key's action once more, if the action has changed the updated row itself. SQLite runs the action
+  /// before this trigger. So the log already has the action's change, but ahead of the update that caused the action.
   private var ownUpdate: [String] {
     guard table.updatesItself else { return [] }
     let differs = images.map { "t.\($0.quotedName) COLLATE BINARY IS NOT new.\($0.quotedName)" }
@@ -298,9 +298,9 @@ struct ChangeTriggers {
     ]
   }
 
-  /// Logs the deleted row, and the candidates that are gone. When UPDATE OR REPLACE replaces a row, a cascade can also
-  /// delete the row that is being updated. SQLite then calls no AFTER UPDATE trigger, so this trigger logs the replaced
-  /// row.
+  /// Logs the deleted row, and the candidate rows that no longer exist. When UPDATE OR REPLACE replaces a row, a
+  /// cascade can also delete the row that is being updated. SQLite then calls no AFTER UPDATE trigger, so this trigger
+  /// logs the replaced row.
   private var ownDelete: [String] {
     let isMarked = "\"table\" = -\(entry) AND \(isCopy(of: "old", candidates))"
     return [

@@ -4,7 +4,7 @@ import SqlableCore
 enum KeptColumns: Sendable, Hashable {
   case rows
   case keys
-  /// These columns. Names that are not columns of the table are ignored.
+  /// The columns with these names. Names that are not columns of the table are ignored.
   case columns([String])
 
   /// The text in the column `kept` of ``ChangeTables/tables``.
@@ -31,8 +31,8 @@ extension ChangeLog {
   /// Throws `.misuse` for a chosen column of another model.
   func checkColumns() throws {
     guard case .columns(let chosen) = values.storage else { return }
-    // The declared tables leave out a rowid that a model declares as a column. The log keeps this rowid anyway, as the
-    // key.
+    // The declared tables omit a rowid that a model declares as a column. Accept such a column: it is the key, which
+    // the log always keeps.
     let unknown = chosen.filter { column in
       !column.definition.options.isRowId && !tables.contains { $0.position(of: column.definition) != nil }
     }

@@ -7,7 +7,8 @@ struct LogEntry: Sendable, Hashable {
   let id: Int
   let table: String
   let kept: KeptColumns
-  /// The names of the table's columns that the log keeps, in the order of the log's columns. The last can be a rowid.
+  /// The names of the table's columns that the log keeps, in the order of the log's columns. The last name can be the
+  /// rowid.
   let columns: [String]
   /// The names of the table's columns that a log of chosen columns does not keep.
   let omitted: [String]
@@ -91,7 +92,7 @@ struct LogEntry: Sendable, Hashable {
     else { return nil }
     func renamed(_ name: String) -> String {
       if let rename = renames.first(where: { $0.old.isSameName(as: name) }) { return rename.new }
-      // A column with the new name was dropped before the rename.
+      // If another column now has this name, the column of the log was dropped before the rename.
       return renames.contains { $0.new.isSameName(as: name) } ? "\(name) (dropped)" : name
     }
     return with(columns: columns.map(renamed), omitted: omitted.map(renamed), key: key.map(renamed))
@@ -112,8 +113,8 @@ struct LogEntry: Sendable, Hashable {
     names.contains { name in !(columns + omitted).contains(where: name.isSameName) }
   }
 
-  /// Returns the entry with those of `names` added to ``omitted`` that the entry does not list: the entry's changes
-  /// might lack the values of these columns. Returns nil if the entry lists all `names`.
+  /// Returns the entry with more columns in ``omitted``: those of `names` that the entry does not list. The entry's
+  /// changes might lack the values of these columns. Returns nil if the entry lists all `names`.
   ///
   /// - Parameter doubtful: Names that might now belong to other columns. The entry's values with these names are no
   ///   longer read.

@@ -50,8 +50,8 @@ extension LoggedTable {
 }
 
 extension LogEntry {
-  /// Returns the columns that ALTER TABLE has renamed since the triggers were created: SQLite has renamed the columns
-  /// in the triggers, too.
+  /// Returns the columns that ALTER TABLE has renamed since the triggers were created. The triggers show the new names,
+  /// because SQLite has renamed the columns there, too.
   fileprivate func renames(in triggers: [(name: String, sql: String, isOfLog: Bool)]) -> [(old: String, new: String)] {
     guard
       let trigger = triggers.first(where: {
@@ -131,7 +131,7 @@ extension Connection {
     let prefix = ChangeTables.triggerPrefix.utf8.count
     var renamed: [(old: String, new: String)] = []
     for row in try rows("SELECT name, tbl_name FROM main.sqlite_schema WHERE type = 'trigger'") {
-      // The ends of the triggers' names contain no underscore.
+      // In a trigger's name, the part after the table's name begins with an underscore and contains no other.
       guard row[0].isChangeTrigger, let end = row[0].utf8.lastIndex(of: UInt8(ascii: "_")) else { continue }
       let old = String(decoding: row[0].utf8[..<end].dropFirst(prefix), as: UTF8.self)
       guard !old.isSameName(as: row[1]), !renamed.contains(where: { $0.old.isSameName(as: old) }),
@@ -155,7 +155,7 @@ extension Connection {
       return (table: new, updates: try own.compactMap { try $0.renaming(columns)?.update } + drops)
     }
     guard !result.isEmpty else { return [] }
-    // One statement for all tables: two tables might have exchanged their names.
+    // Use one statement for all tables, because two tables might have exchanged their names.
     result[0].updates += ChangeTables.namesOfTables.map { table, column in
       let (name, renames) = (column.quotedName, renamed.map { old, new in (old.quotedText, new.quotedText) })
       let cases = renames.map { "WHEN \(name) = \($0) COLLATE NOCASE THEN \($1)" }.joined(separator: " ")
@@ -164,8 +164,8 @@ extension Connection {
     return result
   }
 
-  /// Returns the statements that mark the earlier positions of some tables as trimmed, because the log might lack
-  /// changes. These tables have lost triggers of the log, or have a unique index that the triggers do not consider.
+  /// Returns the statements that mark the earlier positions of a table as trimmed, for each table whose log might lack
+  /// changes. Such a table has lost a trigger of the log, or has a unique index that the triggers do not consider.
   ///
   /// - Parameters:
   ///   - tables: The present names of the tables; nil for all logged tables.

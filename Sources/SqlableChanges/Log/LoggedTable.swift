@@ -53,7 +53,7 @@ struct LoggedTable {
 
   /// - Parameter table: The name of an ordinary table in `main`.
   init(named table: String, on connection: Connection) throws {
-    // Spell the name as the schema does, because the texts of the triggers are compared with the stored ones.
+    // Spell the name as the schema does, because the texts of the triggers are compared with the stored texts.
     let spelling = try connection.rows(
       "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name = \(table.quotedText) COLLATE NOCASE")
     let name = spelling.first?.first ?? table
@@ -72,7 +72,7 @@ struct LoggedTable {
       try add(indexNamed: index[1], isKey: index[3] == "pk", isPartial: index[4] == "1", on: connection)
     }
     if uniques.contains(where: { $0.terms.contains(where: isComputed) }) { try readDefinitions(on: connection) }
-    // A trigger's stored text begins with `CREATE TRIGGER name`. BEFORE is the default.
+    // In a trigger's stored text, the word after `CREATE TRIGGER name` shows its time. BEFORE is the default.
     hasBeforeTriggers = try connection.triggers(of: name).contains { trigger in
       !trigger.isOfLog && !SQLTokenList(trigger.sql).isWord(3, "after")
     }
@@ -107,7 +107,7 @@ struct LoggedTable {
     if !rows.contains(where: { $0[1] == "-1" }) { (rowid, isWithoutRowid) = (nil, true) }
   }
 
-  /// Reads the expressions and collations of the columns from the table's definition. No PRAGMA has them.
+  /// Reads the expressions and collations of the columns from the table's definition, because no PRAGMA returns them.
   private mutating func readDefinitions(on connection: Connection) throws {
     let text = try connection.rows(
       "SELECT sql FROM main.sqlite_schema WHERE type = 'table' AND name = \(name.quotedText) COLLATE NOCASE")
@@ -124,7 +124,7 @@ struct LoggedTable {
   /// id of a ``RowChange``.
   var hiddenRowid: String? { rowKey.isEmpty ? nil : rowid }
 
-  /// The columns whose values the log keeps. A row without a declared key is identified by its rowid.
+  /// Returns the columns whose values the log keeps. A row without a declared key is identified by its rowid.
   func images(_ kept: KeptColumns) -> [String] {
     let key = primaryKey.isEmpty ? [rowid].compactMap(\.self) : []
     let hidden = [hiddenRowid].compactMap(\.self)
@@ -157,7 +157,7 @@ struct LoggedTable {
   /// The columns whose names an expression contains.
   func columns(in expression: String) -> [Column] {
     let tokens = SQLTokenList(expression)
-    // A text, such as a JSON path, is no name.
+    // Skip texts, such as JSON paths, because a text is not a name.
     let names = (0..<tokens.count).filter { tokens.kind($0) != .text }.compactMap(tokens.name)
     return columns.filter { column in names.contains(where: column.name.isSameName) }
   }
@@ -182,8 +182,8 @@ struct LoggedTable {
       }
   }
 
-  /// Throws `.misuse` if a BEFORE trigger can't know the rows with which a new row conflicts. Only after the BEFORE
-  /// triggers does SQLite assign an automatic key, and replace a NULL by the column's default.
+  /// Throws `.misuse` if a BEFORE trigger can't know the rows with which a new row conflicts. SQLite assigns an
+  /// automatic key, and replaces a NULL by the column's default, only after the BEFORE triggers.
   func checkConflicts() throws {
     func refuse(_ reason: String) throws {
       throw SqlError.misuse("a change log can't record table \(name): \(reason)").at(table: name)

@@ -18,7 +18,7 @@ import SqlableCore
 public struct ChangePosition: Sendable, Hashable {
   /// The random name of the history.
   let history: String
-  /// The number of the change in the log; 0 before the first change; negative for a row of a snapshot in quarantine.
+  /// The number of the change in the log; 0 before the first change; negative for a quarantined row of a snapshot.
   let number: Int
   /// The time of the change in milliseconds since 1970. After a restore, another change can have the same number, but
   /// a later time.
@@ -36,7 +36,7 @@ extension ChangePosition: LosslessStringConvertible {
 
   /// Makes a position from its description; nil for any other text.
   public init?(_ description: String) {
-    // A negative number has the sign after the separator.
+    // A negative number begins with a minus sign, so a second "-" can follow the separator.
     let parts = description.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, !parts[0].isEmpty, let separator = parts[1].lastIndex(of: "-"),
       let number = Int(parts[1][..<separator]), let time = Int(parts[1][separator...].dropFirst())

@@ -1,16 +1,16 @@
 import SqlableCore
 import SqlableSchema
 
-/// An in-memory copy of the schema of a remote database, with the state of its change log that one step reads.
+/// An in-memory copy of a remote database's schema, and of those rows of its change log that describe the log's state.
 ///
-/// The log's code checks positions and the schema on the copy as on a handle. The copy does not have the changes
-/// themselves, so queries of changes run on the remote database; see ``LogQuery``.
+/// Code that checks positions and the schema runs on the copy. The copy does not contain the logged changes, so queries
+/// of changes run on the remote database; see ``LogQuery``.
 package struct LogCopy: Sendable {
   package let db: SqliteDatabase
   /// The version of the remote schema.
   private let version: Int
 
-  /// True if the copy is a copy of the remote database's present schema.
+  /// True if the remote schema has not changed since it was copied.
   package func isCurrent(of remote: some AsyncSqlExecutor) async throws -> Bool {
     try await LogCopy.version(of: remote) == version
   }
@@ -27,7 +27,7 @@ package struct LogCopy: Sendable {
 
   private func has(_ table: String) throws -> Bool { try db.running { try $0.hasTable(named: table) } }
 
-  /// Replaces the rows of the log by those that a step reads.
+  /// Replaces the rows of the copied log with the rows that a step reads.
   package func fill(_ part: LogPart, from remote: some AsyncSqlExecutor) async throws {
     guard try has(ChangeTables.history) else { return }
     // Copy these tables even if the schema is unchanged: after ALTER TABLE has renamed a column, the log renames the
@@ -53,7 +53,7 @@ package struct LogCopy: Sendable {
     _ consumer: String?, _ body: (SqliteDatabase) throws -> Value
   ) throws -> (value: Value, statement: SQL?) {
     let sql: SQL = "SELECT * FROM main.\"sqlable_change_consumers\" WHERE \"name\" = \(consumer)"
-    // A step of a database without a log throws the error that names the remedy.
+    // If there is no log, `body` throws an error that names the remedy.
     let hasLog = try has(ChangeTables.consumers)
     let before = hasLog ? try db.query(sql, as: DynamicRow.self) : []
     let value = try db.transaction { try body($0) }
@@ -117,8 +117,8 @@ extension LogCopy {
     try LogEntry.all(in: db).current.filter(\.isLogged).map(\.table).filter(has)
   }
 
-  /// Calls a closure that changes the schema and reports its statements. Returns the statements; empty if they changed
-  /// nothing.
+  /// Calls a closure that changes the schema. The closure calls its second argument with each statement. Returns the
+  /// statements; empty if they changed nothing.
   fileprivate func changes(_ body: (SqliteDatabase, (SQL) -> Void) throws -> Void) throws -> [SQL] {
     var statements: [SQL] = []
     let before = try state

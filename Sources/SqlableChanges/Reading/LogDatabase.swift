@@ -10,19 +10,20 @@ package protocol LogDatabase: Sendable {
   func readLog<Value: Sendable>(
     _ part: LogPart, at callSite: CallSite, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) async throws -> Value
-  /// Calls `body` in a read transaction. In the same snapshot, reads the page of the query that `body` returns.
+  /// Calls `body` in a read transaction. `body` returns a query, and the page of this query is read in the same
+  /// snapshot.
   func readLogPage<Value: Sendable, Element: Sendable>(
     _ part: LogPart, at callSite: CallSite,
     _ body: @escaping @Sendable (SqliteDatabase) throws -> (value: Value, query: LogQuery<Element>?)
   ) async throws -> (value: Value, page: LogPage<Element>?)
-  /// Returns a signal of commits that might have changed rows of a table of the log, for one waiting task.
+  /// Returns a signal for one waiting task. Commits that might have changed rows of a table of the log set the signal.
   func logSignal(table: String, columns: [String]) -> CommitSignal
   /// True if the error means that the database was closed. Loops then end without an error.
   func endsLoops(_ error: any Error) -> Bool
 }
 
 extension LogDatabase {
-  /// Reads the page of the query that `body` returns.
+  /// Calls `body`, and reads the page of the query that `body` returns.
   func logPage<Element: Sendable>(
     _ part: LogPart, at callSite: CallSite, _ body: @escaping @Sendable (SqliteDatabase) throws -> LogQuery<Element>
   ) async throws -> LogPage<Element> {
@@ -34,9 +35,10 @@ extension LogDatabase {
   }
 }
 
-/// The rows of the log that a step reads. Only a ``LogCopy`` uses a `LogPart`, because a handle can read every row.
+/// The rows of the log that a step reads; see ``LogDatabase``. Only a ``LogCopy`` uses a `LogPart`, because a handle
+/// can read every row.
 package struct LogPart: Sendable {
-  /// The positions of which the step checks whether the log has their changes.
+  /// The positions whose changes the step looks for in the log.
   var positions: [ChangePosition] = []
   /// The consumer whose row and position the step reads.
   package var consumer: String?

@@ -28,7 +28,7 @@ package struct LogMark: Sendable, Hashable {
   /// The mark of a database without a log.
   package static var missing: LogMark { LogMark() }
 
-  /// The tables of the log that have changed since an earlier mark; all if there is no earlier mark.
+  /// Returns the tables of the log that have changed since an earlier mark; all of these tables without such a mark.
   package func changedTables(since mark: LogMark?) -> [String] {
     guard let mark, mark.log.first == log.first else { return [ChangeTables.log, ChangeTables.consumers] }
     return (mark.log == log ? [] : [ChangeTables.log]) + (mark.owners == owners ? [] : [ChangeTables.consumers])

@@ -29,13 +29,13 @@ package struct LogPage<Element: Sendable>: Sendable {
 /// A row of the log's table.
 package struct LogRow<Element: Sendable>: Sendable {
   let position: ChangePosition
-  /// The change, or the error of decoding it; nil for a kind that this version of the library does not know.
+  /// The change, or the error of decoding it; nil for a kind of change that this version of the library does not know.
   let result: Result<Element, any Error>?
 
   var item: LogItem<Element>? { result.map { LogItem(position: position, result: $0) } }
 }
 
-/// The query of a page of the log. The start of the page was checked in the snapshot in which the query runs.
+/// A query that reads one page of the log. The page's start was checked in the snapshot in which the query runs.
 ///
 /// A handle runs the query itself. A cluster sends the query to its leader.
 package struct LogQuery<Element: Sendable>: Sendable {
@@ -64,8 +64,8 @@ package struct LogQuery<Element: Sendable>: Sendable {
 package enum PositionOrigin {
   /// A loop or the program has kept the position.
   case caller
-  /// The position is the consumer's stored position, or was read earlier in this transaction, which might have trimmed
-  /// the log since.
+  /// The position is the consumer's stored position, or was read earlier in this transaction. The transaction might
+  /// have trimmed the log after that read.
   case consumer
   /// The position was read in the same transaction.
   case transaction
@@ -73,7 +73,8 @@ package enum PositionOrigin {
 
 /// A reader that decodes logged changes to elements of one type.
 package final class LogSource<Element: Sendable>: Sendable {
-  /// The selected values of some tables' changes in the log, for one version of the schema.
+  /// A query of the log: the tables whose changes it reads, and the values that it selects. Valid for one version of
+  /// the schema.
   struct Query: Sendable {
     /// The SQL of the selected values.
     let values: String
@@ -165,7 +166,7 @@ package final class LogSource<Element: Sendable>: Sendable {
   func checkTables(in db: SqliteDatabase) throws { _ = try currentQuery(db) }
 
   private func currentQuery(_ db: SqliteDatabase) throws -> Query {
-    // Copies of remote schemas can have the same version although they differ.
+    // Cache no query for a copy of a remote schema: two different copies can have the same version.
     guard !db.filepath.isEmpty else { return try query(db) }
     let version = try db.running { try $0.schemaVersion() }
     if let known = known.withLock({ $0 }), known.version == version { return known.query }
@@ -249,7 +250,7 @@ extension LogSource {
 /// The result columns of one logged change: the kind, the name of a column that the log did not keep, the columns of
 /// the changed row, and the columns of the row before an update.
 private struct ModelImages<Model: Sqlable & Sendable>: SelectOutput {
-  /// The change; nil for a kind that this version of the library does not know.
+  /// The change; nil for a kind of change that this version of the library does not know.
   let row: LoggedRow<Model>?
 
   static func next(of row: inout ResultRow) throws -> Self {
@@ -299,12 +300,12 @@ extension LogSource.Query {
       var reader = SchemaReader(try TableDefinition(table).createTable(for: connection))
       return try reader.table()
     }
-    /// The SQL that chooses a term by the entry of a change.
+    /// Returns the SQL that chooses a term by the entry of a change.
     func choice(named name: String, _ term: (LogEntry) -> String) -> String {
       let terms = entries.map(term)
       guard let last = terms.last, terms.contains(where: { $0 != last }) else { return terms.last ?? "NULL" }
       let cases = zip(entries, terms).map { "WHEN \($0.id) THEN \($1)" }.joined(separator: " ")
-      // A short alias, because a node of a cluster can't send long names of columns.
+      // A short alias, because a node of a cluster can't send long column names.
       return "CASE \"table\" \(cases) END AS \(name.quotedName)"
     }
     func values(_ name: (Int) -> String) -> [String] {
@@ -351,7 +352,7 @@ extension LogEntry {
   /// Throws as `checkIsCurrent(on:)` does.
   ///
   /// Does not throw for a table that was dropped or whose log was dropped: its earlier changes can still be read.
-  /// Throws for a table that was dropped and created again, because it has lost the triggers.
+  /// Throws for a table that was dropped and created again, because the new table lacks the triggers.
   func checkIsCurrent(in db: SqliteDatabase) throws { try db.running { try checkIsCurrent(on: $0) } }
 
   /// Throws `.schema(.mismatch)` if the table's name, columns, unique indexes or triggers have changed since the log's

@@ -21,13 +21,13 @@ package struct LogState {
   /// The position before the first change in the log. The time is 0, because the change at this position was deleted.
   private var start: ChangePosition { ChangePosition(history: end.history, number: trimmed, time: 0) }
 
-  /// The position after which the log has all changes of a table, or of all tables if `table` is nil.
+  /// Returns the position after which the log has all changes of a table, or of all tables if `table` is nil.
   func start(of table: String?, in db: SqliteDatabase) throws -> ChangePosition {
     let missing = try missing(of: table, in: db)
     return missing.map { $0.number > trimmed ? $0 : start } ?? start
   }
 
-  /// Returns the position of the last change that is missing in the log: a change of the table, or of any table if
+  /// Returns the position of the last change that is missing from the log: a change of the table, or of any table if
   /// `table` is nil. If changes were not logged at all, returns the position of the row of kind 0 that records this
   /// loss. Nil if the log has all changes since its creation.
   func missing(of table: String?, in db: SqliteDatabase) throws -> ChangePosition? {
@@ -65,7 +65,7 @@ package struct LogState {
   ///   that was read in the same transaction. If the position's change was deleted, a position from elsewhere can't be
   ///   distinguished from a position that a restore has undone.
   func check(_ position: ChangePosition, of table: String?, isStored: Bool = false, in db: SqliteDatabase) throws {
-    // A negative number was written by another program.
+    // Only another program can have written a negative number.
     guard position.history == end.history, position.number >= 0 else { throw LogState.otherHistory }
     let missing = try missing(of: table, in: db)
     if position.number > trimmed {
@@ -99,7 +99,7 @@ package struct LogState {
     throw missing?.number ?? 0 > last?.number ?? 0 ? LogState.changesWereDeleted : LogState.otherHistory
   }
 
-  /// True if the log has the change of a position.
+  /// True if the log still has the change at a position.
   func has(_ position: ChangePosition, in db: SqliteDatabase) throws -> Bool {
     if position == end { return true }
     let times = try db.query(

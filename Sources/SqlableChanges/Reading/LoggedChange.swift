@@ -3,7 +3,8 @@ import SqlableCore
 
 /// A change of one row, as the log of its database keeps it.
 ///
-/// A `String` can't contain a text that is not UTF-8. ``old`` and ``new`` have such a text as a blob of its bytes.
+/// A text that is not valid UTF-8 is stored in ``old`` and ``new`` as a blob of its bytes, because a `String` can't
+/// contain it.
 public struct LoggedChange: Sendable, Hashable {
   /// The position after the change, from which a later loop continues.
   public let position: ChangePosition

@@ -45,9 +45,10 @@ extension SqlitePool {
   /// }
   /// ```
   ///
-  /// A change that was logged before the model got a column has the column's default. `tableName` names another table
-  /// with the model's layout. Throws the errors of ``changes(since:file:line:)``, `.decoding` for a value that does not
-  /// fit the model, and `.misuse` if the table has no log, or if the log does not keep a column of the model.
+  /// If a change was logged before a column was added to the model, the struct has the column's default. `tableName`
+  /// names another table with the model's layout. Throws the errors of ``changes(since:file:line:)``, `.decoding` for a
+  /// value that does not fit the model, and `.misuse` if the table has no log, or if the log does not keep a column of
+  /// the model.
   public func changes<Model: Sqlable & Sendable>(
     on model: Model.Type, in tableName: String? = nil, since position: ChangePosition, file: StaticString = #fileID,
     line: UInt = #line
@@ -86,8 +87,7 @@ public struct LoggedChanges<Element: Sendable>: AsyncSequence, Sendable {
       (self.loop, self.position) = (loop, position)
     }
 
-    /// Returns the next change; nil after the pool or the cluster's client was
-    /// closed, and after an error.
+    /// Returns the next change. Returns nil after an error, and after the pool or the cluster's client was closed.
     public mutating func next() async throws -> Element? { try await next(isolation: #isolation) }
 
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
@@ -123,8 +123,7 @@ final class LogLoop<Element: Sendable>: Sendable {
     signal = database.logSignal(table: ChangeTables.log, columns: [])
   }
 
-  /// Returns the next page that has changes; nil if the database was closed. Waits for a
-  /// change.
+  /// Waits for a change, and returns the next page that has changes; nil if the database was closed.
   func next(after position: ChangePosition, isolation actor: isolated (any Actor)?) async throws -> LogPage<Element>? {
     var position = position
     while true {

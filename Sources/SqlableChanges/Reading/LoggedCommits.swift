@@ -15,11 +15,11 @@ final class LoggedCommits: ChangeLogReader {
     var history: String?
     /// The logged tables, by the ids of their rows in ``ChangeTables/tables``.
     var tables: [Int: LoggedRows] = [:]
-    /// The number of the values of the table with the most columns.
+    /// The number of logged columns of the table that has the most of them.
     var valueCount = 0
   }
 
-  /// A commit with more changes is delivered as unknown: a writer might be waiting while the log is read.
+  /// A commit with more changes is delivered as unknown, because a writer might be waiting while the log is read.
   private static let maximumChanges: Int64 = 10_000
 
   private var schema: Schema?
@@ -112,7 +112,7 @@ final class LoggedCommits: ChangeLogReader {
 
 /// A logged table, as the loops of a pool observe it.
 private struct ObservedLoggedTable {
-  /// The name under which loops observe changed rows; nil without such a loop.
+  /// The table's name if loops observe its changed rows; otherwise nil.
   let name: String?
   /// The columns and rows of the table that live results read; nil if no live result reads the table.
   let reading: ObservedTables.TableInterest?

@@ -9,7 +9,7 @@ struct LoggedRows {
   fileprivate let key: [Int]
   /// The place of the rowid; nil for a table without a rowid.
   fileprivate let rowid: Int?
-  /// The places of the values of all columns; nil in a log that does not keep all columns.
+  /// The place of each column's value; nil if the log does not keep all columns.
   fileprivate let columns: [Int]?
   /// The folded names of the kept columns.
   fileprivate let names: Set<[UInt8]>
@@ -40,7 +40,7 @@ struct LoggedRows {
   /// Reads the change in the current row of a statement. The first two columns of the row are the table and the kind.
   func change(_ kind: LoggedKind, of statement: PreparedStatement, valueCount: Int) -> LoggedRowValues {
     func values(from first: Int) -> [DatabaseValue?] {
-      // A text that is not UTF-8 has no value.
+      // A text that is not UTF-8 becomes nil.
       entry.columns.indices.map { try? statement.value(at: 2 + first + $0) }
     }
     let changed = values(from: 0)
@@ -84,7 +84,7 @@ struct LoggedRowValues {
   /// Adds the change to `changes`. Live results use `changes` to decide whether to read the table again.
   func note(in changes: inout TableChanges, _ reading: ObservedTables.TableInterest) {
     if let old, let new {
-      // Any update can have changed a column that the log does not keep.
+      // Any update might have changed a column that the log does not keep.
       if !table.hasAllColumns { changes.columns.formUnion(reading.columns.subtracting(table.names)) }
       if let rowid = table.rowid, old[rowid] != new[rowid] { changes.isMembershipChanged = true }
       for (name, old, new) in zip3(table.entry.columns, old, new) where old == nil || old != new {

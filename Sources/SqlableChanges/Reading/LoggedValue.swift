@@ -24,7 +24,7 @@ struct LoggedValue: SqlValue, Hashable {
     }
   }
 
-  /// The SQL of the stored value, whose bytes are bound.
+  /// The SQL of the stored value. The SQL contains a parameter, to which the value's bytes are bound.
   var sql: SQL {
     guard isInvalidText else { return "\(databaseValue)" }
     // In a UTF-16 file, CAST would read the bytes as UTF-16.

@@ -57,7 +57,7 @@ extension SqliteCluster {
         var isAtEnd = false
         while !isAtEnd {
           try Task.checkCancellation()
-          // Read first, because at the end of the log the consumer writes nothing.
+          // Read before writing, because a consumer at the end of the log writes nothing.
           let (work, page) = try await readLogPage(part, at: callSite) { db in try steps.nextWork(db) }
           switch work {
           case .register: try await writeLog(part, at: callSite) { db in try steps.register(db) }
@@ -105,7 +105,7 @@ extension SqliteCluster {
         for item in page.items { try await body(tx, item.result.get()) }
         (start, end) = (position, page.end)
       }
-      // The closure can have logged changes of other tables, and trimmed the log.
+      // Fill the copy again, because the closure might have logged changes of other tables, and trimmed the log.
       try await copy.fill(LogPart(positions: [end], consumer: steps.name), from: tx)
       let move = try copy.storing(steps.name) { db in try steps.move(from: start, to: end, in: db) }
       if let statement = move.statement { try await tx.execute(statement) }

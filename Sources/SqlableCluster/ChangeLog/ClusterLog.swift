@@ -55,11 +55,11 @@ extension ChangeLog {
 }
 
 extension SqliteCluster {
-  /// Runs the statements by which a closure changes a copy of the log.
+  /// Passes a copy of the log to a closure, and then runs the closure's statements on the cluster.
   fileprivate func changeLog(
     _ file: StaticString, _ line: UInt, _ statements: (LogCopy) throws -> [SQL]
   ) async throws {
-    // Usually everything is up to date. A read detects this without the write lock.
+    // Read first, without the write lock, because usually everything is up to date.
     let isUpToDate = try await read(file: file, line: line) { tx in try await statements(tx.filledCopy()).isEmpty }
     guard !isUpToDate else { return }
     try await transaction(file: file, line: line) { tx in

@@ -17,8 +17,8 @@ extension SqliteCluster: ConsumerDatabase {
     _ part: LogPart, at callSite: CallSite,
     _ body: @escaping @Sendable (SqliteDatabase) throws -> (value: Value, query: LogQuery<Element>?)
   ) async throws -> (value: Value, page: LogPage<Element>?) {
-    // Inside a transaction, the loop would read uncommitted changes. It would also wait for later changes while the
-    // transaction holds the write lock.
+    // Inside a transaction, the loop would read uncommitted changes. The loop would also wait for later changes while
+    // the transaction holds the write lock.
     guard current == nil else {
       throw SqlError.misuse("a loop over the change log can't run inside a transaction of the cluster")
     }

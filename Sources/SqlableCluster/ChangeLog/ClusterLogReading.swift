@@ -27,8 +27,8 @@ extension SqliteCluster {
   /// ```
   ///
   /// The sequence delivers each change once, in the order of commits and of changes in a commit. A loop can begin at
-  /// the position of any change, even after a restart of the program. About 1,000 changes are in memory. At the end of
-  /// the log, the client reads the end of the log after its own commits and every
+  /// the position of any change, even after a restart of the program. About 1,000 changes are in memory. When a loop
+  /// has reached the end of the log, the client checks for new changes after its own commits and every
   /// ``ClusterConfiguration/pollInterval``, once for all of its loops.
   ///
   /// The sequence ends when the client closes. It throws the errors of a pool's `changes(since:)`, and `.unavailable`

@@ -7,7 +7,7 @@ import Sqlable
 struct Backoff {
   private var bound: Duration
   private let maximum: Duration
-  /// The minimum length of a pause, as a fraction of the bound.
+  /// The minimum length of a pause, as a fraction of the upper bound.
   private let least: Double
 
   init(from first: Duration, upTo maximum: Duration, least: Double = 0.5) {

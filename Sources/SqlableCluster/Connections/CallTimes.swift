@@ -1,7 +1,7 @@
 #if Cluster
 import Sqlable
 
-/// The times of a call's steps, for trace events. After several attempts, the times of the last attempt.
+/// The times of a call's steps, for trace events. If the call is retried, the times are those of the last attempt.
 final class CallTimes: Sendable {
   private struct State {
     var sent: ContinuousClock.Instant?
@@ -16,7 +16,8 @@ final class CallTimes: Sendable {
   /// Records the time of the answers. Call this when the requests are answered, before the commit.
   func didAnswer() { state.withLock { $0.answered = .now } }
 
-  /// Returns the times before the requests were sent, between sending and the answers, and from the answers to `end`.
+  /// Returns three durations: before the requests were sent, from sending to the answers, and from the answers to
+  /// `end`.
   func parts(until end: ContinuousClock.Instant) -> (waiting: Duration, stepping: Duration, committing: Duration) {
     let (sent, answered) = state.withLock { state in (state.sent ?? end, state.answered ?? end) }
     return (begin.duration(to: sent), sent.duration(to: answered), answered.duration(to: end))

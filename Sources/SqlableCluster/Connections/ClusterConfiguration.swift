@@ -19,7 +19,8 @@ public struct ClusterConfiguration: Sendable, Hashable {
   /// The maximum number of writes that share a commit.
   public var maximumGroup = 256
   /// The time for which a group of writes can grow before the commit. If ten round trips take longer, the group grows
-  /// for ten round trips instead, up to one second. Otherwise a slow network would leave few writes in each commit.
+  /// for ten round trips instead, up to one second. With a shorter time, each commit over a slow network would contain
+  /// few writes.
   public var maximumGroupTime: Duration = .milliseconds(50)
   /// The number of compiled statements that each connection keeps on its node.
   public var statementCacheSize = 128

@@ -36,8 +36,8 @@ extension SqlError {
 
   /// True if the node is unusable but another node might be usable.
   var isNodeFailure: Bool {
-    // ABORT means that the node is shutting down and has closed the databases of its connections. A barrier fails when
-    // the node loses leadership.
+    // The code 4, ABORT, means that the node is shutting down and has closed the databases of its connections. A
+    // barrier fails when the node loses leadership.
     isNotLeader || isLeadershipLost || code == 4 || message == "barrier error" || (code == 10 && kind == .io)
       || (code == 12 && message == "no database opened")
   }

@@ -73,7 +73,8 @@ final class ClusterLeader: Sendable {
     }
   }
 
-  /// Handles an error of a call on the leader. Forgets the leader, unless the error might have another cause.
+  /// Handles an error of a call on the leader. Forgets the leader at once, unless the call timed out. After a timeout,
+  /// forgets the leader only if the other nodes show that there is a new leader.
   func failed(_ address: NodeAddress, _ error: any Error) {
     guard (error as? NodeFailure)?.isLate == true else { return forget(address) }
     // The call timed out, possibly because the node is stopped. The other nodes show whether there is a new leader.
@@ -101,7 +102,8 @@ final class ClusterLeader: Sendable {
     }
   }
 
-  /// Returns true if the other nodes name a leader other than this silent node.
+  /// After the node at `address` has not answered, asks the other nodes for the leader. Returns true if they name
+  /// another node as the leader.
   func isElsewhere(than address: NodeAddress) async -> Bool {
     let otherNodes = nodes.filter { $0 != address }
     guard case .success(let leader) = await ask(otherNodes, before: .now + ClusterLeader.patience) else { return false }
@@ -115,8 +117,8 @@ final class ClusterLeader: Sendable {
     case timeIsUp
   }
 
-  /// Asks all nodes at the same time, and returns the first named leader. A leader that was lost before is returned
-  /// only if most nodes name this leader, or if no node names another leader.
+  /// Asks all nodes at the same time, and returns the first named leader. The leader that this client has lost is
+  /// returned only if most nodes name this leader, or if no node names another leader.
   private func ask(_ nodes: [NodeAddress], before end: ContinuousClock.Instant) async -> Result<NodeAddress, any Error>
   {
     let former = state.withLock { $0.lostLeader }
@@ -140,7 +142,7 @@ final class ClusterLeader: Sendable {
         case .timeIsUp: return outcome
         }
         if answers == nodes.count { return outcome }
-        // Wait only briefly for the last nodes, because a machine that is down might never answer.
+        // Wait only briefly for the remaining nodes, because a machine that is down might never answer.
         if answers == nodes.count / 2 + 1 {
           let grace = max(ClusterLeader.grace, begin.duration(to: .now) * 3)
           group.addTask {

@@ -45,8 +45,8 @@ actor ClusterSession {
         if error.isNodeFailure { leader.failed(address, error) }
         throw error
       }
-      // The caller's request was not sent. The call is late only if its own deadline has passed, not if only the two
-      // seconds for the connection have passed.
+      // The caller's request was not sent. The connection has its own limit of two seconds. If only this limit has
+      // passed, and not the call's deadline, the call is not late.
       (failure.wasSent, failure.isLate) = (false, failure.isLate && deadline <= .now)
       leader.failed(address, failure)
       throw failure

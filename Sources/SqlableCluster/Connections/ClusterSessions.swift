@@ -102,15 +102,15 @@ extension Error {
   var isNodeFailure: Bool { self is NodeFailure || (self as? SqlError)?.isNodeFailure == true }
 }
 
-/// The pauses between a call's attempts, which are random and grow.
+/// The pauses between a call's attempts. The pauses are random, and grow with each attempt.
 struct ClusterAttempts {
   private let deadline: ContinuousClock.Instant
   private var backoff = Backoff(from: .milliseconds(2), upTo: .milliseconds(100))
   private var losses = 0
   /// The error of the last attempt, and the time when it failed; nil before the first failure.
   private var last: (error: any Error, time: ContinuousClock.Instant)?
-  /// The maximum number of connections that one call can lose. A statement that crashes a node would otherwise crash
-  /// every node.
+  /// The maximum number of connections that one call can lose. Without this limit, a statement that crashes a node
+  /// would crash one node after another.
   static let maximumLosses = 3
 
   init(before deadline: ContinuousClock.Instant) { self.deadline = deadline }
@@ -137,7 +137,7 @@ struct ClusterAttempts {
 }
 
 extension Error {
-  /// The error for the caller, with the client's label unless the error already has a label.
+  /// Returns the error for the caller, with the client's label unless the error already has a label.
   func labelled(_ label: String?) -> any Error { (ofCluster as? SqlError)?.labelled(label) ?? self }
 
   var ofCluster: any Error {

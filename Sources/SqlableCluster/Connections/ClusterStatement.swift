@@ -84,7 +84,7 @@ private struct ClusterPragma {
   let isSetting: Bool
   let refusal: String?
 
-  /// The pragmas that can be read but not set. A node's process ends if the page size is set.
+  /// The pragmas that can be read but not set. If a client set the page size, the node's process would end.
   private static let readPragmas: Set = ["encoding", "freelist_count", "page_count", "page_size"]
 
   /// The pragmas that an argument sets, also in parentheses: `PRAGMA user_version(7)`.
@@ -99,7 +99,7 @@ private struct ClusterPragma {
 
   /// - Parameter index: The index of the token after the keyword PRAGMA.
   init(_ tokens: SQLTokenList, _ index: Int) {
-    // PRAGMA main.user_version
+    // The name can be qualified: PRAGMA main.user_version.
     let index = tokens.isSign(index + 1, UInt8(ascii: ".")) ? index + 2 : index
     let name = String(decoding: tokens.name(index)?.foldedName ?? [], as: UTF8.self)
     let hasArgument = (index + 1..<max(index + 1, tokens.count)).contains { !tokens.isSign($0, UInt8(ascii: ";")) }

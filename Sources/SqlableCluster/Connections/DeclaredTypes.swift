@@ -6,8 +6,8 @@ import Sqlable
 /// comparison.
 enum DeclaredTypes {
   private static let special: Set = ["BOOLEAN", "DATE", "DATETIME", "TIMESTAMP"]
-  /// Keywords that can follow a column's type. A word other than these keywords belongs to a longer type, which dqlite
-  /// does not know.
+  /// Keywords that can follow a column's type. Any other word after the type belongs to a longer type, which dqlite
+  /// does not treat specially.
   private static let afterType: Set = [
     "AS", "CHECK", "COLLATE", "CONSTRAINT", "DEFAULT", "GENERATED", "NOT", "NULL", "PRIMARY", "REFERENCES", "UNIQUE",
   ]
@@ -27,7 +27,7 @@ enum DeclaredTypes {
     return String(decoding: result + bytes[start...], as: UTF8.self)
   }
 
-  /// Returns the index of the first token of each declaration of a column or constraint in the statement.
+  /// Returns the positions in the statement where declarations of columns and constraints begin, as indexes of tokens.
   private static func names(in tokens: SQLTokenList) -> [Int] {
     let start = (0..<tokens.count).first { !tokens.isSign($0, UInt8(ascii: ";")) } ?? 0
     if tokens.isWord(start, "alter"), tokens.isWord(start + 1, "table") {

@@ -174,7 +174,7 @@ private final class NodeLink: Sendable {
     var connection: NodeConnection?
     var waiting: [LeadershipRound] = []
     var isAsking = false
-    /// The time before which a node that failed is not asked again.
+    /// After a failure, the node is not asked again before this time.
     var retryTime = ContinuousClock.now
     var isClosed = false
   }

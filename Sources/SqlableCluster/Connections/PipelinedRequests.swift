@@ -53,7 +53,7 @@ extension ClusterSession {
   func answers(toAll requests: [SqlRequest], before deadline: ContinuousClock.Instant) async throws -> PipelinedRequests
   {
     let statements = requests.map { ClusterStatement.cache.value(of: $0.sql) }
-    // If the cache is too small for all statements, some compiled statements would be dropped before their execution.
+    // Keep no compiled statements if the cache is too small for all: some of them would be dropped before they run.
     let areKept = Set(requests.map(\.sql)).count <= cacheSize
     var messages: [Result<WireMessage, any Error>] = []
     for (request, statement) in zip(requests, statements) {
@@ -62,7 +62,8 @@ extension ClusterSession {
           for: request, returnsRows: statement.returnsRows, isKept: areKept, before: deadline)
         messages.append(.success(try WireMessage(sent)))
       } catch {
-        // A request that does not compile or can't be sent does not affect the other requests.
+        // If the connection is still usable, send the other requests: a request that does not compile does not affect
+        // them.
         guard isUsable(after: error) else { throw error }
         messages.append(.failure(error.of(request.sql)))
       }
@@ -105,7 +106,7 @@ extension ClusterSession {
     }
   }
 
-  /// Sets `user_version` to its present value. The commit then contains a changed page but no changed data, and needs a
+  /// Sets `user_version` to its current value. The commit then contains a changed page but no changed data, and needs a
   /// majority.
   func changePage(before deadline: ContinuousClock.Instant) async throws {
     let request = SqlRequest(sql: "PRAGMA user_version", values: [], isReadOnly: true)
@@ -137,7 +138,8 @@ extension ClusterSession {
     try await execute("SAVEPOINT sqlable_call", before: deadline)
     do {
       var answers: [SqlAnswer]?
-      // The version of an uncommitted schema can't be cached, because another schema might get the same version later.
+      // Ask in each transaction. The answer can't be cached by schema version: an uncommitted schema and a later schema
+      // can have the same version.
       if mayPipeline == nil { mayPipeline = try await !mayRollBack(before: deadline) }
       if canSendTogether(requests) {
         answers = try await answersSentTogether(to: requests, before: deadline)

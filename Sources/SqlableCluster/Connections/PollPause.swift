@@ -13,10 +13,10 @@ final class PollPause: Sendable {
 
   private let state = LockedValue(State())
 
-  /// Ends the present pause, or leaves out the next.
+  /// Ends the present pause, or skips the next pause.
   func poke() { wake { $0.isPoked = true } }
 
-  /// Ends the present pause, and leaves out all later ones.
+  /// Ends the present pause, and skips all later pauses.
   func end() { wake { $0.isEnded = true } }
 
   private func wake(_ body: (inout State) -> Void) {

@@ -14,7 +14,7 @@ final class DiskWatch: Sendable {
     var deleted: Set<String> = []
   }
 
-  /// The number of checks of the free space for each check of the files.
+  /// The number of free-space checks per check of the files.
   private static let ticksPerLook = 4
 
   private let queue = DispatchQueue(label: "sqlable.cluster.disk")

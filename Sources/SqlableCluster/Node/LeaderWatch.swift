@@ -18,7 +18,7 @@ final class LeaderWatch: Sendable {
 
   private static let interval = Duration.milliseconds(100)
   private static let database = ClusterConfiguration.termDatabase
-  /// The factor that extends `patience` while no voter is the leader.
+  /// While no voter is the leader, `patience` is multiplied by this factor.
   private static let delay = 10
   private static let maximumPause = Duration.seconds(300)
 
@@ -87,7 +87,7 @@ final class LeaderWatch: Sendable {
     case unknown
     /// Most voters answer, and no voter is the leader.
     case leaderless
-    /// The node has no leader, but another voter is the leader.
+    /// The node knows no leader, although another voter is the leader.
     case alone
   }
 

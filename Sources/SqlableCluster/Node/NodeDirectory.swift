@@ -42,7 +42,7 @@ final class NodeDirectory: Sendable {
     guard lock >= 0 else { throw SqlError.system("create", name, errno) }
     resolvedPath = FileIdentity.resolved(path) ?? path
     identity = FileIdentity(name)
-    // A killed process holds the lock until the process has ended.
+    // Retry for two seconds, because a killed process keeps the lock until it has ended completely.
     let end = ContinuousClock.now + .seconds(2)
     while flock(lock, LOCK_EX | LOCK_NB) != 0 {
       let code = errno
@@ -139,8 +139,8 @@ final class NodeDirectory: Sendable {
     return record
   }
 
-  /// Returns the record; nil if the directory has no record. Throws `.misuse` if the directory has no record and no
-  /// dqlite log, but other files.
+  /// Returns the record; nil if the directory has no record. Throws `.misuse` if the directory has other files, but
+  /// neither a record nor a dqlite log.
   func record() throws -> Record? {
     let name = path + "/" + NodeDirectory.recordName
     guard FileIdentity.linkInfo(name) != nil else {

@@ -6,7 +6,8 @@ extension SqliteClusterNode {
   public struct Health: Sendable, Hashable {
     /// A problem that needs an operator's attention.
     public enum Problem: Sendable, Hashable {
-      /// The node is not running. The kind is the reason if the node stopped because of an error, otherwise nil.
+      /// The node is not running. The kind is that of the error that stopped the node; nil if the node was stopped
+      /// without an error.
       case stopped(SqlError.Kind?)
       /// The node did not answer within the time limit of the check.
       case noAnswer
@@ -28,7 +29,7 @@ extension SqliteClusterNode {
     public let role: ClusterRole?
     /// The leader that this node reports; nil if the node reports no leader.
     public let leader: ClusterMember?
-    /// The members of the cluster that this node reports; empty if the node does not answer.
+    /// The members of the cluster, as this node reports them; empty if the node does not answer.
     public let members: [ClusterMember]
     /// The term, which grows with every vote for a leader; nil if the node is not running.
     public let term: Int?
@@ -111,7 +112,8 @@ extension SqliteClusterNode {
     else { return nil }
     if let leaderMember = members.first(where: { $0.id == leader }) { return (members, leaderMember) }
     guard leader == 0 else { return (members, ClusterMember(id: leader, address: address, role: .voter)) }
-    // Only a voter reports its leader. A voter without a leader might have been removed without notification.
+    // Only a voter reports its leader. A voter that knows no leader might have been removed from the cluster without
+    // being notified.
     let voters = members.filter { $0.role == .voter }
     let isVoter = voters.contains { $0.id == id }
     let otherVoters = voters.filter { $0.id != id }.compactMap { try? NodeAddress($0.address) }

@@ -43,7 +43,8 @@ extension SqliteClusterNode {
         try await launch(in: directory, writing: record)
         do {
           try await membership.join(id, nodeAddress, before: deadline)
-          // `join` returns after the cluster has committed the new role. This node can receive the commit later.
+          // Wait for the role: `join` returns when the cluster has committed the role, but this node can receive the
+          // commit later.
           while await !hasFinalRole(before: deadline) {
             guard deadline > .now else { throw SqlError.unavailable(nil) }
             try await Task.sleep(for: .milliseconds(20))
@@ -94,7 +95,7 @@ extension SqliteClusterNode {
     do {
       while isRunning { try await Task.sleep(for: .milliseconds(100)) }
     } catch {
-      // The task is cancelled, but stopping the node sends requests. So a new task stops the node.
+      // A new task stops the node, because stopping sends requests, and the present task is cancelled.
       try await Task { try await stop() }.value
     }
     if let reason = stopReason { throw reason }
@@ -111,7 +112,7 @@ extension SqliteClusterNode {
     let deadline = Deadline.after(.seconds(30))
     try await inTurn { [self] in
       guard let directory = lockedDirectory else { throw SqlError.misuse("node \(id) can't leave: it is not running") }
-      // A node that is not a voter can't name the leader, but can list the voters.
+      // Ask the node for the members: a node that is not a voter can't name the leader, but can list the voters.
       let members = await state(before: deadline)?.members ?? []
       let nodes = Set([nodeAddress] + members.compactMap { try? NodeAddress($0.address) })
       try await ClusterMembership(ClusterLeader(nodes: Array(nodes))).remove(id, before: deadline)
@@ -128,7 +129,7 @@ extension SqliteClusterNode {
     return state.members.contains { $0.id == id && $0.role != .spare }
   }
 
-  /// Hands the leadership to another voter. Without success in 3 seconds, the other nodes elect a leader.
+  /// Hands the leadership to another voter. If no voter takes over within 3 seconds, the other nodes elect a leader.
   private func handOver() async {
     let deadline = ContinuousClock.now + .seconds(3)
     guard let connection = try? await NodeConnection.open(to: nodeAddress, before: deadline) else { return }

@@ -44,7 +44,7 @@ extension SqliteClusterNode {
       }
       try await halt()
       let (id, address) = (id, nodeAddress)
-      // Stopping the node released the lock on the directory.
+      // Lock the directory again, because stopping the node released the lock.
       let locked = try await lockDirectory().directory
       try await blocking { try RunningNode.leaveAlone(id, address, in: locked) }
     }

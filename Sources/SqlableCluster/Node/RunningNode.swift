@@ -51,7 +51,7 @@ final class RunningNode: @unchecked Sendable {
     self.directory = directory
     bindAddress = dqlite_node_get_bind_address(node).map { String(cString: $0) } ?? listening
     do {
-      // dqlite quarantines a damaged part of its log, and continues without the commits of that part.
+      // Refuse to run without a part of the log. dqlite quarantines a damaged part, and continues without its commits.
       try RunningNode.refuse(try directory.damaged(), in: directory.path)
     } catch {
       stop()

@@ -19,7 +19,7 @@ final class StatementWatch {
   private static let limit = LockedValue<(isInstalled: Bool, nanoseconds: Int64)>((false, 0))
   /// The number of SQLite's virtual machine steps between two checks; about a tenth of a millisecond.
   private static let steps: Int32 = 10_000
-  /// The maximum time between two checks that is charged to a statement, in nanoseconds. A longer gap means that the
+  /// The maximum time that is charged to a statement between two checks, in nanoseconds. A longer gap means that the
   /// statement waited for its client while other statements ran.
   private static let longestSlice: Int64 = 50_000_000
   /// The pragmas that change how a database is stored, with the values that dqlite sets itself.

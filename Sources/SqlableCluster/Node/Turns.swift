@@ -5,7 +5,7 @@ import Sqlable
 final class Turns: Sendable {
   private struct State {
     var number = 0
-    /// The running and waiting operations that can be cancelled. Cancelling a task here cancels its operation.
+    /// The running and waiting operations that can be cancelled. Cancelling one of these tasks cancels its operation.
     var tasks: [Int: Task<Void, Never>] = [:]
     var last: Task<Void, Never>?
   }

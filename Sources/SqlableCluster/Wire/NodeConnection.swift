@@ -23,8 +23,8 @@ final class NodeConnection: Sendable {
   /// Connects, and sends the protocol version. Throws ``NodeFailure`` if the connection fails or takes too long, and
   /// `CancellationError` if the task is cancelled.
   ///
-  /// The connections of a suspended process stay open. While a node is silent, `isGivenUp` is therefore called
-  /// repeatedly; the wait ends when it returns true.
+  /// A suspended process keeps its connections open. While a node does not answer, `isGivenUp` is therefore called
+  /// repeatedly; if it returns true, the wait ends.
   static func open(
     to address: NodeAddress, before deadline: ContinuousClock.Instant,
     isGivenUp: @escaping SilenceCheck = { _ in false }
@@ -38,7 +38,7 @@ final class NodeConnection: Sendable {
       let connecting = ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
         .connectTimeout(min(TimeAmount(left), .seconds(2)))
         .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-        // If packets are lost, the kernel would otherwise wait for a quarter of an hour.
+        // Without this option, the kernel would wait for a quarter of an hour if packets are lost.
         .channelOption(.socketOption(.so_keepalive), value: 1)
         .channelOption(.tcpOption(.init(rawValue: TCP_KEEPIDLE)), value: 2)
         .channelOption(.tcpOption(.init(rawValue: TCP_KEEPINTVL)), value: 1)
@@ -89,7 +89,8 @@ final class NodeConnection: Sendable {
     return try await call(.request(message, inParts: inParts), before: deadline)
   }
 
-  /// Returns the next part of the rows. Between the parts, the node sends at most as much as the network buffers hold.
+  /// Returns the next part of the rows. Until the next call, the node can send only as much as the network buffers
+  /// hold.
   func nextPart(before deadline: ContinuousClock.Instant) async throws -> WireResponse {
     try await call(.nextPart, before: deadline)
   }
@@ -260,7 +261,7 @@ private final class WireHandler: ChannelDuplexHandler {
   private var isPaused = false
   /// True if the channel wanted to read during the pause.
   private var isReadDue = false
-  /// The error for which this side closed the connection; nil if this side did not close the connection.
+  /// The error that made this side close the connection; nil if this side did not close the connection.
   private var failure: (any Error)?
 
   init(address: NodeAddress, isGivenUp: @escaping NodeConnection.SilenceCheck) {
@@ -312,7 +313,7 @@ private final class WireHandler: ChannelDuplexHandler {
     context.read()
   }
 
-  /// Defers reading during a pause, so that the node keeps the later parts.
+  /// Defers reading during a pause, so that the client does not buffer the later parts.
   func read(context: ChannelHandlerContext) {
     if isPaused { isReadDue = true } else { context.read() }
   }
@@ -322,7 +323,8 @@ private final class WireHandler: ChannelDuplexHandler {
     received.writeBuffer(&bytes)
     takeResponses(context)
     guard !waiting.isEmpty else { return }
-    // A node sends the next response after an acknowledgement, which the kernel would delay by 40 ms.
+    // A node sends the next response only after an acknowledgement. Without this option, the kernel would delay the
+    // acknowledgement by 40 ms.
     _ = context.channel.setOption(.tcpOption(.init(rawValue: TCP_QUICKACK)), value: 1)
   }
 
@@ -331,7 +333,7 @@ private final class WireHandler: ChannelDuplexHandler {
       while !isPaused, let response = try nextResponse() { take(response) }
       received.discardReadBytes()
     } catch {
-      // After a malformed response, the start of the next response is unknown.
+      // After a malformed response, the start of the next response is unknown, so the connection can't be used anymore.
       failure = error
       context.close(promise: nil)
     }
@@ -340,7 +342,7 @@ private final class WireHandler: ChannelDuplexHandler {
   func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
   func channelInactive(context: ChannelHandlerContext) {
-    // The response that can't be parsed belongs to the first waiting call.
+    // If a response can't be parsed, the error belongs to the first waiting call.
     var error = failure
     while let call = waiting.popFirst() {
       call.timer.cancel()
@@ -369,7 +371,7 @@ private final class WireHandler: ChannelDuplexHandler {
     guard !waiting.isEmpty else { return }
     guard case .rows(let columns, let rows, let isLast) = response else { return end(with: response) }
     if waiting[waiting.startIndex].isInParts { return isLast ? end(with: response) : pause(with: response) }
-    // The subscript would copy all received rows for each part.
+    // Modify the call in place, because the subscript would copy all received rows for each part.
     waiting.modify(waiting.startIndex) { $0.rows += rows }
     guard isLast, let call = waiting.first else { return }
     end(with: .rows(columns: columns, rows: call.rows, isLast: true))

@@ -111,7 +111,8 @@ extension ByteBuffer {
     pad()
   }
 
-  /// Writes a statement's values: the count, one type byte per value, then the values. Writes nothing without values.
+  /// Writes a statement's values: the count, one type byte per value, then the values. Writes nothing if the statement
+  /// has no values.
   fileprivate mutating func writeValues(_ values: [DatabaseValue]) throws {
     guard !values.isEmpty else { return }
     guard values.count <= WireRequest.maximumValues else {

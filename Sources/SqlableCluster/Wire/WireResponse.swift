@@ -168,7 +168,7 @@ extension SqlError {
     SqlError(.io, message: "the node does not speak dqlite: \(problem)")
   }
 
-  /// The error for a value that dqlite reports in the same way as NULL.
+  /// Returns the error for a value that dqlite reports in the same way as NULL.
   fileprivate static func ambiguous(_ values: String, _ type: String, _ column: String) -> SqlError {
     SqlError(
       .decoding(.init(expected: "a value", found: values)),

@@ -14,7 +14,7 @@ struct CodedCell {
     let value = Result { try Value(from: decoder) }
     if decoder.isStructured { return try decodeJSON(type) }
     do { return try value.get() } catch is DecodingError {
-      // The DecodingError is replaced, because its description could contain the value.
+      // Throw another error in place of the DecodingError, whose description could contain the value.
       let isRaw = type is any RawRepresentable.Type
       throw located(
         SqlError.decoding(

@@ -174,12 +174,13 @@ struct KeyMap {
   let cells: UnsafePointer<TableInfo.Cell>
   /// The slots, indexed by the key's byte; nil unless the key type has one byte. Each slot is atomic.
   private let slots: UnsafeMutablePointer<Slot>?
-  /// The only slot of an enum with a single case, whose values take no byte; otherwise nil.
+  /// The slot for a key type whose values take no byte: an enum with a single case. Nil for every other key type.
   private let onlySlot: UnsafeMutablePointer<Slot>?
 
   private struct Slot: ~Copyable {
     let position = Atomic(KeyMap.unknown)
-    /// The form for the first type of the key's values.
+    /// The cached form of the key's values. If the values have several types, only the form of the first type is
+    /// cached.
     let form = Atomic<UnsafePointer<CodedForm>?>(nil)
   }
 

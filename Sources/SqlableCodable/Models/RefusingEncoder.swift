@@ -1,6 +1,7 @@
 import SqlableCore
 
-/// An encoder that throws an error for each value. The methods of `Encoder` that return a container can't throw.
+/// An encoder that throws an error for each value. The methods of `Encoder` that return a container can't throw, so
+/// they return this encoder or another throwing container.
 struct RefusingEncoder: Encoder, UnkeyedEncodingContainer, SingleValueEncodingContainer {
   let error: any Error
 

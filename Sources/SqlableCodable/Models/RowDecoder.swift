@@ -56,15 +56,15 @@ extension ReadRow {
 /// The struct contains no references, because `KeyedDecodingContainer` copies its container for each value.
 private struct RowSource {
   let state: UnsafeMutablePointer<RowState>
-  /// For a reused container, the value of `decoding.current` while the container can read rows. For any other
-  /// container, the generation of the only row that the container can read.
+  /// The stamp that shows whether the container can read. For a reused container, the value of `decoding.current` while
+  /// a row is being decoded. For any other container, the generation of its only row.
   let stamp: UInt64
   /// The map is never freed.
   let map: UnsafePointer<KeyMap>
 
   var table: TableInfo { map.pointee.columns.table }
 
-  /// True if the container is reused and a row is being decoded.
+  /// True if the container is a reused one, and a row is being decoded.
   @inline(__always)
   private var isCurrent: Bool { state.pointee.decoding.current.load(ordering: .relaxed) == stamp }
 
@@ -190,7 +190,7 @@ private struct RowKeys<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   @inline(__always)
   private func decode<Value: Decodable>(_ type: Value.Type, at column: Int, _ key: Key) throws -> Value {
-    // A fast path for dates: `Date` is the most frequent type without its own method in the protocol.
+    // A fast path for `Date`, the most frequent of the types for which the protocol has no separate method.
     if type == Date.self { return unsafeBitCast(try source.date(at: column), to: type) }
     if let stored = try map.pointee.form(of: type, under: key).value {
       return try row.get(stored, as: type, column: column, of: table)

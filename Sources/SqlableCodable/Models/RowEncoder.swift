@@ -24,7 +24,7 @@ final class RowEncoder: Encoder {
   @inline(__always)
   static func reused<Model: Sqlable>(for model: Model, _ last: UnsafeMutablePointer<AnyObject?>) -> RowEncoder? {
     if isKnownUniquelyReferenced(&last.pointee), let encoder = last.pointee {
-      // Sound: only `make` sets the memory.
+      // Sound: only `make` stores an object in `last`, and this object is always a `RowEncoder`.
       let encoder = unsafeDowncast(encoder, to: RowEncoder.self)
       if encoder.columns.model == ObjectIdentifier(Model.self), !encoder.containers.abandonShared() { return encoder }
     }
@@ -47,7 +47,7 @@ final class RowEncoder: Encoder {
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
     let map = columns.map(of: type)
     guard let reused = containers.container(keys: map) else { return addContainer(map) }
-    // Sound: only `addContainer` adds containers, and a map has one key type.
+    // Sound: `addContainer` made the container for this map, and each map belongs to a single key type.
     return reused._withUnsafeGuaranteedRef {
       unsafeDowncast($0, to: ReusedContainerOf<KeyedEncodingContainer<Key>>.self).copy()
     }
@@ -92,7 +92,7 @@ final class EncodedRow {
     return RefusingEncoder(error: error)
   }
 
-  /// Returns the row. Throws after `write(to:)` has returned.
+  /// Returns the writer of the row. Throws once `write(to:)` has returned.
   func current() throws -> UnsafeMutablePointer<RowWriter> {
     guard let writer = writer.pointee else {
       throw SqlError.misuse("a row encoder was used after encode(to:) returned").at(table: columns.table.name)
@@ -106,7 +106,7 @@ final class EncodedRow {
 
   func setNull(at position: Int) throws { try current().pointee.setNull(at: position) }
 
-  /// Sets a value. The caller has checked that `Value` is `Stored`, which is a `SqlValue`.
+  /// Sets a value. The caller must have checked that `Value` and `Stored` are the same type.
   func set<Stored: SqlValue, Value>(_ value: Value, as type: Stored.Type, at position: Int) throws {
     // Sound: the caller obtained `type` by a cast of `Value.self`.
     try set(unsafeBitCast(value, to: type), at: position)
@@ -281,8 +281,8 @@ private final class CellEncoder: Encoder, SingleValueEncodingContainer {
   }
 
   func encode<Value: Encodable>(_ value: Value) throws {
-    // A type can encode itself as a single value of the same type, and leave the representation to the encoder. In this
-    // case, encode JSON.
+    // A type can encode itself as a single value of its own type, and leave the representation to the encoder. Encode
+    // such a value as JSON.
     guard Value.self != type else { return try structured().encode(value) }
     isSet = true
     if let stored = Value.self as? any SqlValue.Type { return try row.set(value, as: stored, at: position) }

@@ -54,7 +54,7 @@ extension RowDecoder {
     guard row.state.pointee.isCurrent(row.generation) else {
       return (RowDecoder(row: row, columns: KeyedColumns.of(model)), false)
     }
-    // Most rows have the same model as the row before.
+    // Try the model of the previous row first, because most rows have the same model.
     let last = row.state.pointee.decoding.model.map { Unmanaged<KeyedColumns>.fromOpaque($0) }
     guard let last, last._withUnsafeGuaranteedRef({ $0.model == ObjectIdentifier(model) }) else {
       return begin(row, Unmanaged.passUnretained(KeyedColumns.of(model)))
@@ -77,7 +77,7 @@ extension RowDecoder {
   func end(_ isOuter: Bool) {
     if isOuter { row.state.pointee.endDecoding() }
     #if DEBUG
-    // Decoding deliberately does not read columns without a key.
+    // Mark all columns as read, because decoding deliberately does not read columns without a key.
     for column in columns.table.columns { row.skip(column) }
     #endif
   }

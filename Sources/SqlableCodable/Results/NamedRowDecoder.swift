@@ -4,7 +4,7 @@ import SqlableCore
 final class NamedColumns {
   private let names: [String?]
   private let types: [ColumnType?]
-  /// The positions by name; `severalNamed` if several columns have the name.
+  /// The positions of the columns, keyed by name; `severalNamed` if several columns have the name.
   private var positions: [ByteComparedName: Int] = [:]
 
   private static let severalNamed = -1
@@ -17,7 +17,8 @@ final class NamedColumns {
     }
   }
 
-  /// Returns the position of the column that has the key's name, or the key's name in snake_case.
+  /// Returns the position of the column with the key's name. If there is no such column, returns the position of the
+  /// column with the name in snake_case.
   fileprivate func lookup(_ key: String) -> Int? {
     positions[ByteComparedName(wrappedValue: key)] ?? positions[ByteComparedName(wrappedValue: snakeCase(key))]
   }

@@ -50,7 +50,8 @@ extension SqliteDatabase {
   func finishAbandoned() { if abandoned.hasAny { finishAbandonedStatements() } }
 
   private func finishAbandonedStatements() {
-    // Another thread might have added a statement meanwhile. A forked process must not touch the list.
+    // Repeat this, because another thread might have added a statement meanwhile. A forked process must not touch the
+    // list.
     while abandoned.hasAny, !isForked, lock.tryLock() {
       abandoned.finish()
       lock.unlock()

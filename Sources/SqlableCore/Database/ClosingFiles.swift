@@ -48,7 +48,7 @@ extension SqliteDatabase {
     return try body()
   }
 
-  /// Calls `body` with the connections of the family closed. Call inside `closing`.
+  /// Closes the connections of the family's handles, and calls `body`. Call inside `closing`.
   package func withFamilyClosed<Value>(
     until end: ContinuousClock.Instant, _ body: (DatabaseFiles) throws -> Value
   ) throws -> Value {
@@ -56,7 +56,7 @@ extension SqliteDatabase {
       if let check = ExclusiveCheck.current, check.path == family.path { check.end() }
       try labelling { try closeWAL() }
       let (path, before) = (family.path, FileIdentity(family.path))
-      // If `body` has replaced the file, the damage no longer exists.
+      // If `body` has replaced the file, the new file does not have the old damage.
       defer { if FileIdentity(path) != before { family.forgetDamage() } }
       return try body(files(at: path))
     }

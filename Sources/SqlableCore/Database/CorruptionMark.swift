@@ -76,8 +76,8 @@ package final class ExclusiveCheck: @unchecked Sendable {
 
   package init(of path: String, _ connection: Connection) { (self.path, self.connection) = (path, connection) }
 
-  /// Closes the connection. Otherwise the connection would block a call inside the closure that closes the file, such
-  /// as `withClosed`.
+  /// Closes the connection. Code that closes the file during the check, such as `withClosed`, calls this method first,
+  /// because the open connection would prevent the closing.
   package func end() {
     lock.withLock { _ in
       _ = try? connection?.pragma("ROLLBACK")

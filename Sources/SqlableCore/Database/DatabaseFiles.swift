@@ -40,7 +40,8 @@ public struct DatabaseFiles: Sendable, Hashable {
     }
   }
 
-  /// The path of the database file, or of a symbolic link's target: SQLite keeps the WAL beside the target.
+  /// The path of the database file. If the file is a symbolic link, the path of the target, because SQLite keeps the
+  /// WAL beside the target.
   private var resolvedPath: String {
     guard FileIdentity.linkInfo(filepath)?.isLink == true else { return filepath }
     return FileIdentity.resolved(filepath) ?? filepath
@@ -88,7 +89,7 @@ public struct DatabaseFiles: Sendable, Hashable {
 
   private func rename(to path: String) throws {
     let resolvedPath = resolvedPath
-    // Deletes these files before the rename, because afterwards another program can create a database at the old path.
+    // Delete these files before the rename, because afterwards another program can create a database at the old path.
     // SQLite has deleted the WAL, and a journal that still exists has no rows of this database.
     for ending in ["-journal", "-gate"] { unlink(resolvedPath + ending) }
     // Unlike rename, this call does not replace a file that was created at the new path meanwhile.
@@ -138,7 +139,8 @@ public struct DatabaseFiles: Sendable, Hashable {
     try syncDirectory(directory(ofFileAt: path))
   }
 
-  /// Throws if the database does not exist, or if a file exists at the target. The lock file of pools may exist there.
+  /// Throws if the database does not exist, or if a file exists at the target. Allows the lock file of pools at the
+  /// target.
   private func checkTarget(_ path: String) throws {
     try check(filepath)
     try check(path)
@@ -155,11 +157,11 @@ public struct DatabaseFiles: Sendable, Hashable {
   package func exclusively(_ body: () throws -> Void) throws {
     let configuration = Configuration(
       createsDirectories: false, busyTimeout: 0, journalMode: .delete, key: key, cipher: cipher)
-    // Does not create a file: if another program has moved the file meanwhile, no empty database must take its place.
+    // Don't create a file: if another program has moved the file meanwhile, an empty database must not take its place.
     let db = try SqliteDatabase.openOther(at: filepath, configuration, nil, creates: false)
     try db.beginTransaction(.exclusive)
     defer {
-      // A commit would throw if `body` has moved the file.
+      // Roll back instead of committing: a commit would throw if `body` has moved the file.
       try? db.rollbackTransaction()
       try? db.close()
     }
@@ -242,7 +244,7 @@ extension SqliteDatabase {
     return true
   }
 
-  /// True if a file can be opened with the configuration, without the attached files.
+  /// True if a file can be opened with the configuration, but without the configuration's attached files.
   private static func canOpenFile(at filepath: String, _ configuration: Configuration) -> Bool {
     let location = Location.file(filepath)
     guard !filepath.isEmpty, !filepath.utf8.contains(0), (try? location.validate()) != nil else { return false }
@@ -256,7 +258,7 @@ extension SqliteDatabase {
     guard let mode else { return false }
     let createsJournal =
       switch configuration.journalMode {
-      // In WAL mode, reading the mode has already opened or created the WAL.
+      // If the file is in WAL mode, the call that read the mode has already opened or created the WAL.
       case .wal: mode != "wal"
       case .memory: mode == "wal"
       default: true
@@ -274,7 +276,7 @@ extension SqliteDatabase {
       _ = try db.query("SELECT count(*) FROM sqlite_schema", as: Int.self)
       return try db.query("PRAGMA journal_mode", as: String.self).first
     } catch {
-      // A handle that can write would roll the interrupted write back.
+      // Despite this error, a handle that can write can open the file: it rolls the interrupted write back.
       let needsRollback = (error as? SqlError)?.extendedCode == SqlError.needsRollback.extendedCode
       return needsRollback && !configuration.isReadOnly ? "delete" : nil
     }

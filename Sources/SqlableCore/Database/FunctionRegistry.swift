@@ -13,7 +13,8 @@ package final class FunctionRegistry: Sendable {
     /// A setting: true if statements are measured for traces.
     case tracing(Bool)
 
-    /// Identifies the entry that a later entry replaces. SQLite ignores the case of A to Z in names.
+    /// The identity of an entry. A later entry with an equal key replaces the entry. SQLite ignores the case of A to Z
+    /// in names.
     fileprivate var key: Key {
       switch self {
       case .function(let function): .function(function.name.foldedName, argumentCount: function.argumentCount)

@@ -53,7 +53,7 @@ package struct GateRecord {
   /// process with the same id.
   func holder(in process: Int) -> WriteLockHolder? {
     guard self.process == process, ProcessStart.time(of: process).map({ $0 <= since }) ?? true else { return nil }
-    // The file can contain any time, because the check above passes if the start time of the process is unknown.
+    // The time in the file can have any value: if the start time of the process is unknown, the check above passes.
     let age = max(0, GateRecord.now - max(0, since))
     return WriteLockHolder(
       process: process, label: label, handle: nil, callSite: callSite, age: .nanoseconds(age), sql: sql)

@@ -15,7 +15,7 @@ extension SqliteDatabase {
   package static let closedHere =
     "the file is closed until the closure of withClosed returns"
 
-  /// The error for a call on the family inside the closure of `withClosed`.
+  /// The error for a call that the closure of `withClosed` makes on a handle of the family.
   var closedHere: SqlError {
     misuse(SqliteDatabase.closedHere)
   }

@@ -71,7 +71,8 @@ package final class HandleFamily: Sendable {
     }
   }
 
-  /// The current key of the file; nil without a key. After a rekey, a handle's configuration can have another key.
+  /// The current key of the file; nil without a key. After a rekey, a handle's configuration can still have the old
+  /// key.
   package var key: EncryptionKey? { state.withLock { $0.key } }
 
   /// Returns the configuration with the current key of the main file. The keys of attached files do not change.
@@ -130,7 +131,7 @@ package final class HandleFamily: Sendable {
 
   package func list(of pool: (any AnyObject & Sendable)? = nil) {
     state.withLock { state in (state.isListed, state.pool) = (pool == nil, pool) }
-    // An `onOpen` action might have found damage before this call.
+    // Share the damage that an `onOpen` action might have found before this call.
     shareDamage()
     adoptDamage()
   }
@@ -162,7 +163,7 @@ package final class HandleFamily: Sendable {
 
   // MARK: Blocking the database
 
-  /// Returns the block that the calls of `handle` wait for; nil without a block, or if `handle` holds the block.
+  /// Returns the block that the calls of `handle` wait for; nil if there is no block, or if `handle` holds the block.
   func block(of handle: SqliteDatabase) -> Closing? {
     state.withLock { state in state.block.flatMap { $0.holder == handle.number ? nil : $0.closing } }
   }

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-// The threads to which a pool lends its handles.
+// Lending of a pool's handles to threads.
 
 extension SqliteDatabase {
   static let notLent = pthread_t.max
@@ -23,6 +23,6 @@ extension SqliteDatabase {
   /// after its closure can't join a later transaction.
   package func lend(to thread: pthread_t?) { borrower.store(thread ?? 0, ordering: .relaxed) }
 
-  /// Lends a pool's handle to the holder of a block, which can use any thread.
+  /// Lends a pool's handle to the holder of a block. The holder can use the handle on any thread.
   package func lendToAll() { borrower.store(SqliteDatabase.lentToAll, ordering: .relaxed) }
 }

@@ -31,7 +31,7 @@ package enum Location: Sendable {
   private static func absolutePath(_ path: String, links: Int) -> String {
     let absolute = path.begins(with: "/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     if let resolved = resolved(absolute) { return resolved }
-    // The file or its directory might not exist yet.
+    // The file or its directory does not exist, so resolve the directory and the link separately.
     let end = absolute.utf8.lastIndex(of: UInt8(ascii: "/")) ?? absolute.startIndex
     let directory = resolved(String(absolute[..<end])) ?? String(absolute[..<end])
     if links < 40, let target = try? FileManager.default.destinationOfSymbolicLink(atPath: absolute) {
@@ -92,9 +92,10 @@ package enum Location: Sendable {
       }
       return try open(configuration)
     }
-    // Checked again once the child is open, because another file could be moved to the path meanwhile.
+    // Check the parent before and after the child is opened, because another file could be moved to the path meanwhile.
     try Location.check(parent)
-    // Uses the path that SQLite resolved, because the working directory might have changed. Must not create the file.
+    // Use the path that SQLite resolved, because the working directory might have changed. SQLite must not create the
+    // file.
     let connection = try Location.connect(to: parent.absolutePath, SQLITE_OPEN_READWRITE, configuration)
     try Location.check(connection)
     try Location.check(parent)
@@ -104,7 +105,7 @@ package enum Location: Sendable {
 
   private static func connect(to path: String, _ flags: Int32, _ configuration: Configuration) throws -> Connection {
     let isImmutable = configuration.isReadOnly && configuration.isImmutable
-    // With SQLITE_OPEN_URI, a relative path that begins with `file:` would be read as a URI.
+    // With SQLITE_OPEN_URI, SQLite would read a relative path that begins with `file:` as a URI, so `./` is added.
     let isURILike = path.begins(with: "file:")
     return try Connection(
       path: isImmutable ? uri(path, "immutable=1") : isURILike ? "./" + path : path,
@@ -189,7 +190,7 @@ extension Connection {
   fileprivate func prepare(_ configuration: Configuration, isInMemory: Bool) throws {
     try apply(configuration, isInMemory: isInMemory)
     isKeyProven = true
-    // Extensions are loaded first, because attached files might need them.
+    // Load extensions first, because attached files might need them.
     for item in configuration.extensions { try load(item) }
     try attach(configuration)
   }
@@ -269,8 +270,8 @@ extension Connection {
 
   /// Sets the journal mode, and returns the resulting mode.
   ///
-  /// A change of mode needs exclusive access to the file. SQLite ignores the busy timeout for this access. Without the
-  /// retries, connections that open a new file at the same time would fail with `.busy`.
+  /// A change of mode needs exclusive access to the file. SQLite ignores the busy timeout for this access, so this
+  /// method retries. Otherwise, connections that open a new file at the same time would fail with `.busy`.
   private func setJournalMode(_ name: String, _ configuration: Configuration) throws -> String? {
     let end = ContinuousClock.now + .seconds(configuration.busyTimeout)
     var pause: UInt32 = 500

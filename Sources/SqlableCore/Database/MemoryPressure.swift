@@ -4,7 +4,7 @@ import Glibc
 
 /// The threshold above which the system is considered short of memory.
 public struct MemoryPressure: Sendable, Hashable {
-  /// The minimum time that tasks wait for memory within the window. Default: 150 milliseconds.
+  /// The minimum time for which tasks must have waited for memory within the window. Default: 150 milliseconds.
   public var stall: Duration
   /// The period in which waiting times are added up, from half a second to ten seconds. Default: 1 second. Some kernels
   /// accept only multiples of two seconds from an unprivileged process.
@@ -62,7 +62,7 @@ public final class MemoryPressureWatch: Sendable {
 
   deinit { end() }
 
-  /// Ends the watch; a second call does nothing. Does not wait for a running release.
+  /// Ends the watch; a second call does nothing. If memory is being released, does not wait until that is done.
   public func end() { watcher.end() }
 }
 
@@ -122,7 +122,7 @@ private final class PressureWatcher: @unchecked Sendable {
       guard count >= 0, events[0].revents == 0 else { return }
       if events.count > 1 {
         if events[1].revents & Int16(POLLPRI) != 0 { body() }
-        // The control group was deleted, or the kernel has dropped the trigger.
+        // After an error, stop polling the file: the control group was deleted, or the kernel has dropped the trigger.
         if events[1].revents & Int16(POLLERR) != 0 { events.removeLast() }
       } else if isPressed() {
         body()
@@ -136,7 +136,8 @@ private final class PressureWatcher: @unchecked Sendable {
     return now - total >= Int(pressure.stall / .microseconds(1))
   }
 
-  /// Returns the microseconds that tasks waited for memory. Line 1 is `some avg10=0.00 avg60=0.00 avg300=0.00 total=0`.
+  /// Returns the number of microseconds for which tasks have waited for memory. The number follows `total=` in the
+  /// first line: `some avg10=0.00 avg60=0.00 avg300=0.00 total=0`.
   private static func total(_ path: String) -> Int? {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return nil }
@@ -154,7 +155,7 @@ private final class PressureWatcher: @unchecked Sendable {
     let file = open(pressure.path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
     guard file >= 0 else { return nil }
     let text = "some \(Int(pressure.stall / .microseconds(1))) \(Int(pressure.window / .microseconds(1)))"
-    // The terminating NUL is part of the text that the kernel reads.
+    // The kernel also reads the text's terminating NUL.
     guard sqlable_is_of_kernel(file) != 0,
       write(file, text, text.utf8.count + 1) > 0
     else {

@@ -6,7 +6,8 @@ package protocol ReleasableMemory: AnyObject, Sendable {
   func releaseIdleMemory()
 }
 
-/// The process's pools. Only a pool is allowed to use its handles, so each pool frees their memory itself.
+/// The objects of the process that can free memory, such as pools. A pool frees the memory of its handles itself,
+/// because only the pool may use them.
 package enum MemoryUsers {
   private struct Weak: Sendable {
     weak var user: (any ReleasableMemory)?

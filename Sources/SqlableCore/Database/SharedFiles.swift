@@ -42,8 +42,9 @@ extension HandleFamily {
 
   // MARK: Damage
 
-  /// True if this family shares reports of damage with the other families of the file. Only a connected family that the
-  /// program or a pool has opened does so, not a family that the library opens, for example for a backup.
+  /// True if this family shares reports of damage with the other families of the file. The family must be connected,
+  /// and the program or a pool must have opened it. A family that the library opens, for example for a backup, shares
+  /// no reports.
   private var sharesDamage: Bool { isConnected && (isListed || pool != nil) }
 
   func didFindDamage(_ error: SqlError) {

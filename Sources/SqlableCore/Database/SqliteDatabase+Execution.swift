@@ -3,7 +3,8 @@
 /// A read in progress, with the handle's lock held.
 ///
 /// The struct retains the statement manually. Releasing the last reference finalizes the statement, and must happen
-/// before unlocking. After unlocking, another thread can use the connection, or an observer might have closed it.
+/// before unlocking. After unlocking, another thread can use the connection, or an observer might have closed the
+/// connection.
 @usableFromInline
 package struct StatementRun {
   @usableFromInline let owned: Unmanaged<PreparedStatement>
@@ -42,7 +43,7 @@ extension SqliteDatabase {
       }
       return StatementRun(owned: .passRetained(statement), protectedLevels: isLoop ? protectedLevels : beginRun())
     } catch {
-      // Adds the context before unlocking, because after that another thread could begin or end a transaction.
+      // Add the context before unlocking. After unlocking, another thread could begin or end a transaction.
       let error = located(error, in: table())
       unlockAndDeliver()
       throw error

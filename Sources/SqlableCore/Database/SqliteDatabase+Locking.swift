@@ -1,4 +1,4 @@
-// The handle's lock around calls.
+// Functions that hold the handle's lock while they call a closure.
 
 extension SqliteDatabase {
   /// Calls `body` with the handle's lock held and its connection open. Throws if the handle can't be used.
@@ -11,7 +11,8 @@ extension SqliteDatabase {
 
   /// Calls `body` with the lock held, in any state of the handle.
   package func lockedAnyway<Result>(_ body: () throws -> Result) rethrows -> Result {
-    // In a forked process the state never changes, and the lock can be held forever.
+    // Skip the lock in a forked process: a thread that was not copied can hold the lock forever, and the state never
+    // changes.
     if isForked { return try body() }
     lock.lock()
     defer { lock.unlock() }
@@ -27,7 +28,8 @@ extension SqliteDatabase {
       return finishAbandoned()
     }
     lock.unlock()
-    // Runs after unlocking: a statement that is abandoned later finds the lock free.
+    // Call this after unlocking, so that no abandoned statement is left over. A statement that is abandoned later finds
+    // the lock free.
     finishAbandoned()
     guard observation.hasPending else { return }
     observation.deliverPending()

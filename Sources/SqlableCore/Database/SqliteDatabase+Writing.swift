@@ -4,8 +4,8 @@ extension SqliteDatabase {
   struct Write {
     /// The number of changes recorded before the write; nil if the write's changes are not recorded.
     fileprivate var mark: Int?
-    /// The number of rollbacks before the write, to detect a rollback during the write. Nil if SQLite rolls back every
-    /// failed statement.
+    /// The number of rollbacks before the write, to detect a rollback during the write. Nil if the check is not needed,
+    /// because SQLite undoes all changes of every statement that fails.
     fileprivate var watched: Int?
     /// The level of the transaction that the write began; 0 if the write began no transaction.
     fileprivate var level = 0
@@ -42,8 +42,8 @@ extension SqliteDatabase {
     }
   }
 
-  /// True if a write of one statement needs no preparation: a transaction is open, and nothing observes its changes.
-  /// Makes the same checks as `beginWrite`.
+  /// True if a write of one statement needs no preparation, because a transaction is open and nothing observes the
+  /// changes. Makes the same checks as `beginWrite`.
   @inline(__always)
   private func isUnobservedWrite(_ connection: Connection) -> Bool {
     guard transactions.counts.levels > 0, !connection.hasLostTransaction, !connection.userCode.isRunning,
@@ -56,7 +56,7 @@ extension SqliteDatabase {
   private func beginWrite(_ connection: Connection, atomically isAtomic: Bool, mayKeep: Bool) throws -> Write {
     try checkIsNotInFunction(connection)
     try checkMayWrite()
-    // Checked again, because user code, such as a struct's `write(to:)`, might have caused a rollback.
+    // Check again, because user code, such as a struct's `write(to:)`, might have caused a rollback.
     try checkTransactionIsAlive(connection)
     guard let observation = unretainedObservation else { return Write() }
     return try observation._withUnsafeGuaranteedRef {
@@ -114,7 +114,7 @@ extension SqliteDatabase {
     guard isKept, write.isAtomic else {
       return errorOfSeparateTransaction(rolledBack(write.level, because: error), levels: write.level - 1)
     }
-    // Commits the changes that a failed statement keeps, as SQLite does without a transaction.
+    // Commit the changes that a failed statement has made and keeps, as SQLite does outside a transaction.
     do { try commit(write) } catch { return error }
     return errorOfSeparateTransaction(error, levels: write.level - 1)
   }

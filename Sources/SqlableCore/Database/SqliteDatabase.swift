@@ -63,7 +63,8 @@ public final class SqliteDatabase: @unchecked Sendable {
     var observation: HandleObservation? {
       didSet { unretainedObservation = observation.map(Unmanaged.passUnretained) }
     }
-    /// The statements outside the cache that the next connection takes over from the previous connection.
+    /// The statements that are not in the cache. A new connection of the handle takes them over from the closed
+    /// connection.
     var kept: [StatementSlot] = []
     var interruption: Interruption?
     var functions: FunctionRegistry? {
@@ -79,8 +80,8 @@ public final class SqliteDatabase: @unchecked Sendable {
   package var connection: Connection? { open.connection }
   package var observation: HandleObservation? { open.observation }
   package var functions: FunctionRegistry? { open.functions }
-  // Valid while a run or transaction holds the lock: only the outermost holder of the lock can close the handle, so
-  // code that a statement calls can't.
+  // These references are valid while a run or transaction holds the lock. Only the outermost holder of the lock can
+  // close the handle, so code that a statement calls can't.
   @inline(__always) var unretainedConnection: Unmanaged<Connection>? { open.unretainedConnection }
   @inline(__always) var unretainedObservation: Unmanaged<HandleObservation>? { open.unretainedObservation }
 
@@ -99,7 +100,8 @@ public final class SqliteDatabase: @unchecked Sendable {
     family.list()
   }
 
-  /// Opens a new database in memory, which the handle's children share, and which exists until all handles are closed.
+  /// Opens a new database in memory. The handle and its children share the database, which exists until the last of
+  /// these handles is closed.
   public static func inMemory(configuration: Configuration = Configuration()) throws -> SqliteDatabase {
     let db = try inMemory(configuration, functions: nil)
     db.family.list()
@@ -312,7 +314,8 @@ public final class SqliteDatabase: @unchecked Sendable {
   /// `unlockAndDeliver()` calls observers, which can close the handle: don't use the connection after that call.
   @usableFromInline
   func enter() throws {
-    // Checked before locking: in a forked process, a thread that fork did not copy can hold the lock forever.
+    // Check before locking. In a forked process, the lock can be held forever by a thread that exists only in the
+    // parent.
     try checkFork()
     guard !isLentElsewhere else { throw notLentHere }
     lock.lock()

@@ -5,7 +5,8 @@ import Synchronization
 package protocol TracerSource: AnyObject, Sendable {
   init()
 
-  /// Returns a tracer. The tracer calls `didMeasure` when it stores a run while no other run waits for `deliver()`.
+  /// Returns a tracer, which stores measured runs until `deliver()`. The tracer calls `didMeasure` when it stores the
+  /// first of these runs.
   func tracer(of db: SqliteDatabase, on connection: Connection, didMeasure: @escaping () -> Void) -> any RunTracer
 
   /// Reports an error that no statement caused. Call without the handle's lock.

@@ -36,7 +36,8 @@ final class TransactionStack {
   /// numbers.
   struct Counts {
     fileprivate(set) var levels = 0
-    /// The number of levels open when the running statement began. The statement's user code must not end them.
+    /// The number of levels open when the running statement began. User code that the statement calls must not end
+    /// these levels.
     var protectedLevels = 0
   }
 
@@ -244,7 +245,8 @@ extension SqliteDatabase {
   }
 
   func begin(_ kind: TransactionKind, isScoped: Bool, at site: CallSite? = nil) throws -> Int {
-    // Checked again, because user code, such as `write(to:)`, might have forked the process or lost the handle.
+    // Check again, because user code, such as `write(to:)`, might have forked the process, or caused the loss of the
+    // connection.
     try checkFork()
     let connection = try openConnection()
     if let lost = connection.lost { throw lost }
@@ -258,7 +260,7 @@ extension SqliteDatabase {
       observation?.refresh()
       if kind == .deferred { try observation?.refreshKeys(isBeginning: true) }
       do { try connection.run(.begin(kind)) } catch {
-        // The transaction might have begun despite the error, and no other code would end the transaction.
+        // Roll back, because the transaction might have begun despite the error, and no other code would end it.
         connection.undoTransaction()
         throw namingHolder(error)
       }
@@ -362,7 +364,7 @@ extension SqliteDatabase {
     throw error
   }
 
-  /// Throws if the file is no longer at its path, because writes would be lost, and reads would miss a new file there.
+  /// Throws if the file is no longer at its path. Writes would be lost, and reads would miss a new file at the path.
   package func checkFile(_ connection: Connection, isRead: Bool = false) throws {
     guard !connection.fileHasMoved else {
       throw SqlError(

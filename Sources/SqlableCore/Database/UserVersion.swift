@@ -11,7 +11,7 @@ extension SqliteDatabase {
   /// ```
   public func userVersion() throws -> Int {
     // Runs an internal statement: if `query` ran the PRAGMA, a pool would reopen the reader afterwards. A SELECT from
-    // `pragma_user_version` could read a table of the database with this name.
+    // `pragma_user_version` would read a table with this name if the database has one.
     try running { Int(try $0.userVersion()) }
   }
 

@@ -139,8 +139,8 @@ extension SqliteDatabase {
 
   private var isWriterLentHere: Bool { belongsToPool && !isLentElsewhere && !configuration.isReadOnly }
 
-  /// True if a write by `other` has to wait for this handle, one of ``writersOfThisThread``. Outside a transaction, the
-  /// writer of a pool delays only the writes of other pools.
+  /// True if a write by `other` has to wait for this handle. Call only for a handle in ``writersOfThisThread``. Outside
+  /// a transaction, the writer of a pool delays only the writes of other pools.
   package func delaysWrites(by other: SqliteDatabase) -> Bool {
     guard other !== self, isInTransactionOfThisThread || other.belongsToPool else { return false }
     return family === other.family || FileIdentity(family.path).map { $0 == FileIdentity(other.family.path) } ?? false

@@ -26,8 +26,8 @@ package struct AuthorizerRules: Sendable, Hashable {
     case SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE: return allowsChanges
     case SQLITE_READ:
       if allowsChanges { return true }
-      // A read inside a view is allowed if the view can be read. SQLite also passes the name of a common table
-      // expression as `outer`.
+      // `outer` is the name of a view or of a common table expression. A read inside a view is allowed if the rules
+      // allow reading the view.
       if let outer, !isQuery(outer.foldedName) {
         let name = outer.foldedName
         return rights.names.columns[name] != nil || rights.names.tables.contains(name)

@@ -17,7 +17,7 @@ package final class BusyWait {
   fileprivate func waits(_ attempts: Int32) -> Bool {
     if attempts == 0 { since = .now }
     guard ContinuousClock.now - since < timeout else { return false }
-    // Touches the file only from the third attempt on, because most waits end earlier.
+    // Touch the file only from the third attempt on, because most waits end earlier.
     if attempts > 1, let touchedFile { utimensat(AT_FDCWD, touchedFile, nil, AT_SYMLINK_NOFOLLOW) }
     BusyWait.pause(attempts)
     return true

@@ -28,7 +28,7 @@ public struct Checkpoint: Sendable, Hashable {
   public let pages: Int
   /// The number of the WAL's pages that have been copied into the database file.
   public let copiedPages: Int
-  /// True if all pages were copied, and no wait that the mode requires has timed out. False if another connection's
+  /// True if all pages were copied, and every wait that the mode requires ended in time. False if another connection's
   /// read or write prevented the copying or lasted too long.
   public let isComplete: Bool
 }

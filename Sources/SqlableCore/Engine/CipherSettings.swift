@@ -92,7 +92,7 @@ package struct Cipher: Sendable, Hashable {
   package let key: EncryptionKey
   package let settings: CipherSettings
 
-  /// Nil for a file that is not encrypted.
+  /// Nil without a key, because the file is then not encrypted.
   package init?(_ key: EncryptionKey?, _ settings: CipherSettings) {
     guard let key, key.secret != nil else { return nil }
     (self.key, self.settings) = (key, settings)

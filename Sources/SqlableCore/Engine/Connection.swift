@@ -57,13 +57,14 @@ package final class Connection {
   package internal(set) var interruption: Interruption? {
     didSet { unretainedInterruption = interruption.map(Unmanaged.passUnretained) }
   }
-  /// An unretained reference to `interruption`, so that every statement can check it without reference counting.
+  /// An unretained reference to `interruption`, so that every statement can check the interruption without reference
+  /// counting.
   private(set) var unretainedInterruption: Unmanaged<Interruption>?
   let busyWait = BusyWait()
-  /// A closure that receives the errors that might mean that the main file is damaged.
+  /// A closure that receives each error that can be caused by damage in the main file.
   var didFindDamage: ((SqlError) -> Void)?
   @exclusivity(unchecked) package internal(set) var tracer: (any RunTracer)?
-  /// The recorder of the running statements; nil unless statements are recorded.
+  /// The object that records the statements that run; nil if statements are not recorded.
   @exclusivity(unchecked) var recorder: StatementRecorder?
   var firesDeleteTriggersOnReplace = false
   /// The key and settings of an encrypted file; nil if the file is not encrypted.
@@ -120,7 +121,7 @@ package final class Connection {
 
   deinit {
     finalizeStatements()
-    // Uses `_v2`, which delays the close until the last statement is finalized.
+    // `sqlite3_close_v2` delays the close until the last statement is finalized.
     sqlite3_close_v2(handle)
   }
 
@@ -141,7 +142,7 @@ package final class Connection {
     for statement in kept { statement.statement = nil }
   }
 
-  /// Adds a slot, whose statement remains compiled until `dropStatements()` or until the slot's owner abandons it.
+  /// Adds a slot, whose statement remains compiled until `dropStatements()` or until the owner abandons the slot.
   func keep(_ statement: StatementSlot) {
     // Finalizes the statement here, because the owner of an abandoned slot can release the slot on another thread.
     for statement in kept where statement.isAbandoned { statement.statement = nil }
@@ -171,7 +172,8 @@ package final class Connection {
     let key = [UInt8](sql.buffer)
     try write()
     let statement = try compile(sql.buffer)
-    // A statement with a hundred thousand parameters takes megabytes, and the same number of parameters rarely recurs.
+    // A statement with a hundred thousand parameters takes megabytes, and is rarely needed again with exactly that
+    // number of parameters.
     if statement.parameterCount <= Connection.maximumCachedParameters { cache.insert(statement, key: key, hash: hash) }
     return statement
   }
@@ -182,7 +184,8 @@ package final class Connection {
     guard let statement else {
       throw SqlError.invalidStatement("the SQL text contains no statement").labelled(label)
     }
-    // Searches the rest of the text for a second statement. Compiling the rest would already run some pragmas.
+    // Search the rest of the text for a second statement without compiling the rest, because the compilation already
+    // runs some pragmas.
     guard !rest.holdsStatement else {
       throw SqlError.invalidStatement("the SQL text contains more than one statement; use execute(_:)")
         .labelled(label)
@@ -277,7 +280,7 @@ package final class Connection {
     statement.isInUse = false
   }
 
-  /// A number that changes whenever any connection changes the schema.
+  /// Returns a number that changes whenever a connection changes the schema.
   package func schemaVersion() throws -> Int64 {
     let statement = try schemaVersionStatement ?? compile("PRAGMA main.schema_version")
     schemaVersionStatement = statement

@@ -188,7 +188,7 @@ extension Connection {
   /// handle after `PRAGMA query_only = ON`.
   private func refusal(ofWrite sql: String?) -> String? {
     let keyword = sql.flatMap { Substring($0).utf8.firstKeywords(1).first }
-    // After WITH, the keyword of the change follows the queries.
+    // The word WITH does not name the change: the keyword of the change follows the queries.
     let action = if let keyword, keyword != "WITH" { "run \(keyword)" } else { "write" }
     if shared?.isReader == true {
       return "can't \(action): a pool's readers can't write; use transaction { } of the pool, or run the statement "

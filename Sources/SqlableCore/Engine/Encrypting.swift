@@ -38,7 +38,7 @@ extension Connection {
 
   /// Attaches a file with its key. The key is nil for a file that is not encrypted.
   package func attach(_ path: String, as name: String, _ key: EncryptionKey?) throws {
-    // Clears the error of an earlier call, so that `hasFailedRead` finds only an error of this ATTACH.
+    // Clear the error of an earlier call, so that `hasFailedRead` finds only an error of this ATTACH.
     (errno, isAttaching) = (0, true)
     defer { isAttaching = false }
     guard Cipher.missing == nil else {
@@ -56,7 +56,7 @@ extension Connection {
       statement.reset()
       statement.clearBindings()
     }
-    // The bytes are not copied, so the key must exist until the statement has run.
+    // SQLite does not copy the key's bytes, so the key must exist until the statement has run.
     try withExtendedLifetime(key) {
       // Binds a blob, because SQLite would convert a text in a UTF-16 database.
       try give(key) { sqlite3_bind_blob(statement.handle, 1, $0, $1, nil) }
@@ -78,7 +78,7 @@ extension Connection {
     guard let code, code == SQLITE_OK else { throw error(code ?? SQLITE_MISUSE, sql: nil) }
   }
 
-  /// Encrypts a file with another key, on separate connections. Throws `.busy` if another connection writes until
+  /// Encrypts a file with another key, on separate connections. Throws `.busy` if another connection still writes at
   /// `end`.
   package static func changeKey(
     ofFileAt path: String, _ cipher: Cipher, to key: EncryptionKey, until end: ContinuousClock.Instant
@@ -93,7 +93,7 @@ extension Connection {
     }
     // SQLCipher reports no error of a rekey. To detect a failure, read the file with the new key.
     guard let changed = Cipher(key, cipher.settings), let connection = try? keyed(path, changed, until: end) else {
-      // If the file can't be read with the old key either, throw that error.
+      // If reading the file with the old key fails too, throw the error of this read.
       _ = try keyed(path, cipher, until: end)
       throw SqlError(
         .io, message: "can't change the key: another connection was writing, or the disk is full")
@@ -112,8 +112,8 @@ extension Connection {
     return connection
   }
 
-  /// If the file is encrypted and `error` was caused by a wrong key or a damaged page, returns the error of this cause.
-  /// Otherwise returns `error`.
+  /// If the file is encrypted and `error` was caused by a wrong key or a damaged page, returns an error that names this
+  /// cause. Otherwise returns `error`.
   ///
   /// With a wrong key, SQLite reports that the file is not a database. Once a page was decrypted, the key is known to
   /// be right. If another page then can't be decrypted, that page is damaged, or another process has changed the key.

@@ -124,7 +124,7 @@ struct FileReplacement {
     var info = stat()
     guard fstat(source.descriptor, &info) == 0 else { throw SqlError.system("read", source.path, errno) }
     let (old, new) = (pageCount * pageSize, Int(info.st_size))
-    // Enlarges the file first: on a full disk, nothing is overwritten.
+    // Enlarge the file first, so that a full disk causes an error before anything is overwritten.
     if new > old { try copy(old..<new, of: source) }
     try copy(0..<min(old, new), of: source)
     if new < old { try check(methods.xTruncate?(file, sqlite3_int64(new)), "shorten") }

@@ -93,7 +93,7 @@ package final class IncrementalBlob {
     throw error.at(self)
   }
 
-  /// Returns the error for a value that SQLite can't open.
+  /// Returns the error to throw if SQLite can't open a value for incremental reads and writes.
   private static func meaning(of error: SqlError, _ table: String, _ column: String) -> SqlError {
     var error = error
     if error.message.begins(with: "no such rowid") {

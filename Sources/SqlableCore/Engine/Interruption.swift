@@ -48,11 +48,12 @@ package final class Interruption: @unchecked Sendable {
     longStatement.withLock { $0 = text }
   }
 
-  /// The number of progress callbacks, one per thousand steps, that are still allowed; nil for no limit.
+  /// The number of progress callbacks that are still allowed; nil for no limit. SQLite calls back after each thousand
+  /// steps.
   @exclusivity(unchecked) fileprivate var budget: Int?
 
-  /// Calls `body` on the connection's thread. Stops the statements of `body` if they take more than `thousands`
-  /// thousand steps in total, or if a statement would wait for a lock. Returns true if a statement was stopped.
+  /// Calls `body` on the connection's thread. Stops the statements of `body` if they take more than 1,000 × `thousands`
+  /// steps in total, or if a statement would wait for a lock. Returns true if a statement was stopped.
   package func withBudget(_ thousands: Int, _ body: () throws -> Void) rethrows -> Bool {
     budget = thousands
     defer { budget = nil }
@@ -185,7 +186,7 @@ extension Connection {
     let existing = interruption
     let used = existing ?? Interruption(busyTimeout: busyTimeout)
     if existing == nil { use(used) }
-    // A nested limited run must not exceed either allowance.
+    // A nested run must stay within its own allowance and within the outer run's allowance.
     let outer = used.allowance
     used.allowance = allowance.atMost(outer)
     let result = Result { try body() }

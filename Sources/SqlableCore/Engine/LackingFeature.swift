@@ -18,7 +18,7 @@ enum LackingFeature {
 
   private static let forms = [
     Form(name: "RETURNING", since: 35, stops: ["RETURNING"], sign: "RETURNING"),
-    // After a table name, an older parser treats RETURNING as an alias, and stops at a later word.
+    // After a table name, an older parser reads RETURNING as an alias, and reports a later word.
     Form(name: "RETURNING", since: 35, stops: [], sign: " RETURNING "),
     Form(name: "a MATERIALIZED hint", since: 35, stops: ["MATERIALIZED", "NOT"], sign: "MATERIALIZED"),
     Form(name: "DROP COLUMN", since: 35, stops: ["DROP"], sign: "ALTER"),
@@ -27,8 +27,8 @@ enum LackingFeature {
     Form(name: "IS DISTINCT FROM", since: 39, stops: ["DISTINCT"], sign: "DISTINCT"),
   ]
 
-  /// The functions added after SQLite 3.34, with the minor version that added them. A build of SQLite can also omit the
-  /// JSON functions and the mathematical functions.
+  /// The functions added after SQLite 3.34, with the minor version that added them. Even in a later version, a build of
+  /// SQLite can omit the JSON functions and the mathematical functions.
   private static let functions: [(since: Int, names: Set<String>)] = [
     (35, "sign"), (38, "unixepoch format"), (41, "unhex"), (42, "json_error_position"), (43, "octet_length timediff"),
     (44, "concat concat_ws string_agg"),

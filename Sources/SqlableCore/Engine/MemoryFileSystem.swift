@@ -35,12 +35,14 @@ enum MemoryFileSystem {
   }
 
   private static let systems: Systems? = {
-    // Looking up a VFS initializes SQLite, and then the memory setting can't change.
+    // Settle the memory setting before the first lookup of a VFS. The lookup initializes SQLite, and then the setting
+    // can't change.
     MemoryStatistics.settle()
     guard let files = sqlite3_vfs_find(nil), let memory = sqlite3_vfs_find("memdb") else { return nil }
     let name = "sqlable-memory"
     let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
-    // The other functions of the default VFS, such as the clock, do not depend on the VFS argument.
+    // Copy the default VFS. Its functions that are not replaced below, such as the clock, do not depend on the VFS
+    // argument.
     vfs.initialize(to: files.pointee)
     vfs.pointee.pNext = nil
     vfs.pointee.zName = UnsafePointer(strdup(name))

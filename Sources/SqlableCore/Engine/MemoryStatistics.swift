@@ -20,7 +20,7 @@ enum MemoryStatistics {
 
   private static let settled: Void = {
     isSettled.store(true, ordering: .releasing)
-    // SQLITE_MISUSE means that SQLite is already in use and the setting is unchanged.
+    // Ignore SQLITE_MISUSE, which means that SQLite is already in use. The setting is then unchanged.
     if !areKept.load(ordering: .acquiring) { _ = sqlable_config_memory_statistics(0) }
     // Otherwise each connection allocates memory for twenty pages (87 kB) when it reads its first page.
     _ = sqlable_config_single_pages()

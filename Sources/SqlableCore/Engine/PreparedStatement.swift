@@ -48,7 +48,7 @@ package final class PreparedStatement {
   /// The statement's first word, upper-cased. Cached, because a run of raw SQL checks the word several times.
   private(set) lazy var firstKeyword = firstKeywords(1).first
 
-  /// The statement's first words, upper-cased, without comments.
+  /// Returns the statement's first words in upper case, without comments.
   func firstKeywords(_ count: Int) -> [String] { withBytes { $0[...].firstKeywords(count) } }
 
   /// The names of the columns, and the number of recompilations at the time when the names were read.
@@ -66,7 +66,7 @@ package final class PreparedStatement {
     }
   }
 
-  /// Sets the identities of the result's columns, in order. The list ends with ``RowState/noColumn``, and its memory
+  /// Sets the identities of the result's columns, in order. The list ends with ``RowState/noColumn``. The list's memory
   /// must outlive the run.
   @usableFromInline
   func expectColumns(_ columns: UnsafePointer<UnsafeRawPointer>, count: Int) {
@@ -106,7 +106,7 @@ package final class PreparedStatement {
       try row.pointee.begin()
       return true
     }
-    // Makes the last row stale now: the row is no longer valid, although the statement has not been reset.
+    // Make the last row stale now: the row is no longer valid, although the statement has not been reset.
     row.pointee.nextGeneration()
     if code == SQLITE_DONE { return false }
     throw failure(code)

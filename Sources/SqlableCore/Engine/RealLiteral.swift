@@ -34,7 +34,7 @@ extension Connection {
 }
 
 extension Double {
-  /// The shortest literal of the number. SQLite might read a number that differs in the last place.
+  /// The shortest literal of the number. SQLite might read the literal as a number that differs in the last digit.
   package var literal: String {
     let magnitude = isFinite ? "\(magnitude)" : "9e999"
     return self < 0 ? "(-\(magnitude))" : magnitude
@@ -75,7 +75,8 @@ extension Double {
 
   /// An integer, multiplied or divided exactly by powers of two: `(4503599627370497 * 1.0 / 1024)`.
   fileprivate var product: String {
-    // Times 2^52, each significand is an integer. A subnormal number has fewer bits, so its integer has trailing zeros.
+    // Multiplied by 2^52, every significand is an integer. A subnormal number has fewer bits, so its integer has
+    // trailing zeros.
     var exponent = Int(self.exponent) - 52
     var integer = Int64(significand * 0x1p52)
     while integer != 0, integer.isMultiple(of: 2) {

@@ -13,7 +13,8 @@ enum RegexpFunction {
 
   static func register(on handle: OpaquePointer, _ userCode: UserCode) -> Int32 {
     // SQLite releases the context when the function is replaced, when the connection closes, and when this call fails.
-    // SQLITE_DIRECTONLY prevents views and triggers from calling the function, which other programs might lack.
+    // SQLITE_DIRECTONLY prevents views and triggers from calling the function, because other programs might not have
+    // the function.
     sqlite3_create_function_v2(
       handle, "regexp", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
       Unmanaged.passRetained(Context(userCode)).toOpaque(), RegexpFunction.call, nil, nil

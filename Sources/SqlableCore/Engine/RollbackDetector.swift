@@ -9,7 +9,7 @@ import Glibc
 /// the transaction. The internal savepoint around a single statement is such a savepoint. `sqlable_undo_…` is an empty
 /// virtual table that counts these calls.
 final class RollbackDetector {
-  /// The name is random in each process, because SQLite would use a table of the same name in the file instead.
+  /// A random name for this process. If the file had a table of the same name, SQLite would use that table instead.
   private static let table = "sqlable_undo_" + String(UInt64.random(in: .min ... .max), radix: 36)
 
   private unowned let connection: Connection
@@ -39,7 +39,7 @@ final class RollbackDetector {
       guard code == SQLITE_OK else { throw connection.error(code, sql: nil) }
       isRegistered = true
     }
-    // Joins by a DELETE of no rows, because an INSERT would change `last_insert_rowid()`.
+    // Join the transaction with a DELETE that matches no rows, because an INSERT would change `last_insert_rowid()`.
     var text = "DELETE FROM main.\(RollbackDetector.table)"
     let statement = try join ?? text.withUTF8 { try connection.compile($0) }
     join = statement

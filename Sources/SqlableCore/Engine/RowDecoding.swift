@@ -9,7 +9,7 @@ extension RowState {
     @usableFromInline package let current = Atomic<UInt64>(Decoding.none)
     /// A number that identifies the reused containers: at least 2^63, so that it never equals a row's generation.
     @usableFromInline package var stamp: UInt64 = 1 << 63
-    /// The address of the `KeyedColumns` of the model that is or was last decoded.
+    /// The address of the `KeyedColumns` of the model that is being decoded, or that was decoded last.
     @usableFromInline package var model: UnsafeRawPointer?
     /// SQLite's value of the model's first column if the row's values are in the order of the model's table; otherwise
     /// nil.
@@ -19,7 +19,7 @@ extension RowState {
 
     @inlinable package static var none: UInt64 { .max }
 
-    /// Abandons the containers. Containers that models have kept become stale.
+    /// Releases the containers. Containers that a model has kept are stale from then on.
     mutating func abandonContainers() {
       guard let firstContainer else { return }
       Unmanaged<AnyObject>.fromOpaque(firstContainer).release()

@@ -161,7 +161,7 @@ extension RowState {
   @usableFromInline
   mutating func findValues() throws {
     firstValue = nil
-    // The values of a run are at the same address as in the previous run, unless the statement was recompiled.
+    // The values of a later run are at the same address, unless SQLite recompiled the statement.
     if let known = knownFirst, knownCount == count,
       UnsafeRawPointer(sqlite3_column_value(handle, Int32(truncatingIfNeeded: count - 1)))
         == known + (count - 1) &* valueStride

@@ -22,12 +22,12 @@ package enum RunMessage {
 
   /// Returns the message of another machine's SQLite, cut off before a value that the message quotes.
   ///
-  /// A remote statement can't be compiled again. If the quoted text also appears in the statement's text, it is not a
-  /// bound value.
+  /// A remote statement can't be compiled again to find out whether the quoted text is a bound value. Text that also
+  /// appears in the SQL is treated as part of the SQL.
   package static func ofRemote(_ message: String, code: Int32, extendedCode: Int32, sql: String?) -> String {
     guard known(message, code: code, extendedCode: extendedCode) == nil else { return message }
     for (beginning, words) in shortenings where message.begins(with: beginning) {
-      // In a compile error, the quoted text is a name of the statement; in a full-text search, a word of the query.
+      // A compile error quotes a name from the statement; a full-text search error quotes a word of the search query.
       let isAboutName = beginning.begins(with: "no such ") || beginning.begins(with: "unable to use function ")
       if isAboutName, sql?.uppercased().contains("MATCH") != true { return message }
       let rest = message.dropFirst(beginning.count).filter { $0 != "\"" }
@@ -48,7 +48,8 @@ package enum RunMessage {
       case .notNull: "NOT NULL constraint failed: "
       case .unique, .primaryKey, .rowId: "UNIQUE constraint failed: "
       case .dataType: "cannot store "
-      // The foreign-key message is in `fixed`. A RAISE with an expression can put a value anywhere in its message.
+      // The foreign-key message is constant, and is in `fixed`. A trigger's message can contain a value, because RAISE
+      // accepts an expression.
       case .foreignKey, .trigger: nil
       // The message of R*Tree contains the names of a table and two columns.
       case .other: "rtree constraint failed: "
@@ -189,7 +190,7 @@ package enum RunMessage {
 }
 
 extension Connection {
-  /// Returns the message for a statement that failed while running, without values.
+  /// Returns an error message without values, for a statement that failed while running.
   func runMessage(_ message: String, code: Int32, extendedCode: Int32, _ statement: PreparedStatement) -> String {
     if let known = RunMessage.known(message, code: code, extendedCode: extendedCode) { return known }
     switch code {

@@ -1,4 +1,4 @@
-/// Measures the runs of one connection for traces. The module `SqlableTracing` has the only implementation.
+/// A tracer that measures the runs of one connection. The module `SqlableTracing` has the only implementation.
 ///
 /// A connection has a tracer only while a trace exists.
 ///
@@ -7,7 +7,7 @@ package protocol RunTracer: AnyObject {
   /// True while the library runs internal queries about other statements. These queries are not measured.
   var isPaused: Bool { get set }
 
-  /// Ends the measurement.
+  /// Ends the measurement of runs.
   func remove()
 
   /// Passes the measured runs to the traces. Call without the handle's lock.

@@ -11,8 +11,8 @@ struct SharedState {
   /// Records the effects that a text can have. Call before compiling, because SQLite runs many pragmas while compiling,
   /// even after EXPLAIN and even if the rest of the text is invalid.
   mutating func note(_ text: UnsafeBufferPointer<UInt8>) {
-    // Four words, as in EXPLAIN QUERY PLAN PRAGMA. Every pragma counts as a changed setting, because SQLite does not
-    // report whether a pragma reads or sets.
+    // Read four words, because a statement can begin with EXPLAIN QUERY PLAN PRAGMA. Every pragma counts as a changed
+    // setting, because SQLite does not report whether a pragma reads or sets.
     let words = text[...].firstKeywords(4)
     if words.contains(where: ["PRAGMA", "ATTACH", "DETACH"].contains) { hasOtherSettings = true }
     // Does not check for TEMP, because a schema name can also make an object temporary: CREATE VIEW temp.bicycle.
@@ -41,13 +41,13 @@ extension Connection {
   /// True if the next caller can't use the connection: the connection is lost, has an open cursor, or has changed
   /// settings or temporary objects.
   package var isUnusableForOthers: Bool {
-    // A kept cursor keeps its snapshot, so the next caller would read old data.
+    // An open cursor keeps its snapshot, so the next caller would read old data.
     isLost || openCursors > 0 || hasOtherState
   }
 
   private func temporaryObjects() throws -> [[String]] {
     try withoutTracing { connection in
-      // Reading the schema of the temporary database opens it, which takes 87 KB.
+      // Reading the schema of the temporary database would open this database, which takes 87 KB.
       guard try connection.rows("PRAGMA database_list").contains(where: { $0.count > 1 && $0[1] == "temp" }) else {
         return []
       }

@@ -69,7 +69,6 @@ package final class SqlBuffer {
 
   // MARK: Texts and keys
 
-  /// Writes a constant piece of SQL.
   @inline(__always)
   package func append(_ piece: StaticString) {
     if state.isKey { return append(word: UInt64(UInt(bitPattern: piece.utf8Start))) }
@@ -87,7 +86,7 @@ package final class SqlBuffer {
 
   @inline(never)
   func append(_ text: UnsafeBufferPointer<UInt8>) {
-    // Bit 62 distinguishes the word from an address. The lower bits are the length of the text.
+    // Bit 62 distinguishes this word of the key from an address. The lower bits are the length of the text.
     if state.isKey { append(word: 1 << 62 | UInt64(truncatingIfNeeded: text.count)) }
     if let start = text.baseAddress { append(start, count: text.count) }
   }
@@ -101,7 +100,7 @@ package final class SqlBuffer {
 
   // MARK: Keys
 
-  /// Writes the address of an object that is never deallocated.
+  /// Adds an object's address to the cache key. The object must never be deallocated.
   @inline(__always)
   func append(address object: AnyObject) { append(word: UInt64(UInt(bitPattern: ObjectIdentifier(object)))) }
 

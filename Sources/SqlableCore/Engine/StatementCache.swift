@@ -4,8 +4,8 @@ import Glibc
 /// statements are evicted first.
 ///
 /// The capacity limits the memory of the statements and their keys. A SELECT by primary key takes two kilobytes, and a
-/// report with ten joins takes a hundred. A statement in use is marked `isInUse`, and is not evicted. If the same text
-/// runs while the statement is in use, a second copy is compiled and not cached.
+/// report with ten joins takes a hundred kilobytes. A statement in use is marked `isInUse`, and is not evicted. If the
+/// same text runs while the statement is in use, a second copy is compiled and not cached.
 package final class StatementCache {
   private final class Entry {
     let key: [UInt8]
@@ -27,7 +27,8 @@ package final class StatementCache {
     }
   }
 
-  /// A key's hash, which is not hashed again: a key contains no values, so external input can't force collisions.
+  /// The hash of a key. Dictionaries use the hash as it is, without a random seed: a key contains no values, so
+  /// external input can't force collisions.
   private struct KeyHash: Hashable {
     let value: UInt64
 
@@ -104,7 +105,7 @@ package final class StatementCache {
     statement.isInUse = true
   }
 
-  /// Makes a statement available to `takeRecent(_:)`, if it is in the cache.
+  /// If a statement is in the cache, makes the statement available to `takeRecent(_:)`.
   func noteRecent(_ statement: PreparedStatement, _ key: ShortKey) {
     guard statement.isCached else { return }
     forgetRecent(statement)
@@ -114,7 +115,7 @@ package final class StatementCache {
 
   private func forgetRecent(_ statement: PreparedStatement) {
     guard let slot = statement.recentSlot else { return }
-    // Another statement with another key might have taken the slot.
+    // Leave the slot unchanged if another statement with another key has taken it.
     if let other = state.recent[slot].statement, other.toOpaque() == Unmanaged.passUnretained(statement).toOpaque() {
       state.recent[slot] = .none
     }
@@ -129,7 +130,7 @@ package final class StatementCache {
     guard capacity > 0 else { return }
     let hash = KeyHash(value: hash)
     if let entry = state.entries[hash] {
-      // A statement in use runs the same text further up the call stack, or has another text with the same hash.
+      // Don't replace a statement in use: an outer call runs the same text, or another text with the same hash.
       guard !entry.statement.isInUse else { return }
       evict(hash)
     }

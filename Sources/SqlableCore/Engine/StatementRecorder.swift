@@ -10,7 +10,7 @@ package final class StatementRecorder {
     texts.insert(statement.sql)
   }
 
-  /// Records a read that used no statement, as the SELECT that would read the same value.
+  /// Records a read that ran no statement. The record contains the SELECT that would read the same value.
   func note(reading column: String, ofTable table: String, inDatabase database: String) {
     runs += 1
     texts.insert("SELECT \(column.quotedName) FROM \(table.quotedName(inDatabase: database))")

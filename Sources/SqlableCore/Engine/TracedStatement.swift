@@ -33,7 +33,7 @@ package struct TracedStatement: Hashable {
 }
 
 extension Connection {
-  /// Starts tracing with `tracer` in place of the present tracer; nil ends tracing. The connection calls the tracer
+  /// Starts tracing with `tracer` in place of the current tracer; nil ends tracing. The connection calls the tracer
   /// from the trace callbacks and the commit hook of SQLite.
   func trace(with tracer: (any RunTracer)?) {
     self.tracer?.remove()
@@ -72,7 +72,7 @@ extension Connection {
       sqlite3_trace_v2(handle, 0, nil, nil)
       return
     }
-    // Unretained, because SQLite calls nothing after the connection is closed.
+    // Unretained, because SQLite does not call back after the connection is closed.
     let context = Unmanaged.passUnretained(self).toOpaque()
     sqlite3_trace_v2(
       handle, UInt32(events),

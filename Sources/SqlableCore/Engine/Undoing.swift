@@ -20,12 +20,12 @@ extension Connection {
     // outer savepoint would roll back only to this one.
     guard let cause = repeated(.rollbackTo) ?? repeated(.release) else { return nil }
     loseTransaction(because: cause)
-    // Ends the transaction now, so that other connections can write. The owner's later rollback has nothing left to do.
+    // End the transaction now, so that other connections can write. The owner's later rollback has nothing left to do.
     _ = endTransaction()
     return lostTransaction
   }
 
-  /// Marks the open transaction as lost: nothing is stored, and statements throw until the owner ends it.
+  /// Marks the open transaction as lost: nothing is stored, and statements throw until the owner ends the transaction.
   func loseTransaction(because cause: SqlError) {
     guard lostTransaction == nil else { return }
     var error = cause
@@ -33,7 +33,7 @@ extension Connection {
     lostTransaction = error
   }
 
-  /// Retries the rollback of a lost connection, because its open transaction blocks other writers.
+  /// Tries again to roll back the open transaction of a lost connection, because this transaction blocks other writers.
   func undoLostTransaction() {
     if !isAutocommit { try? run(.rollback) }
   }
@@ -71,7 +71,8 @@ extension Connection {
       """
     error.transaction = .rolledBack
     lost = error
-    // Every call compares this number with the registry's version. A difference takes the slow path, which throws.
+    // Every call compares this number with the registry's version. If they differ, the call takes the slow path, which
+    // throws.
     functionsVersion = -1
     return error
   }

@@ -2,7 +2,8 @@ import CSqlableSQLite
 
 struct UserCollation: Sendable {
   let name: String
-  /// A function that returns a negative number, zero or a positive number.
+  /// The comparison of two texts: negative if the first text comes first, zero if the texts are equal, otherwise
+  /// positive.
   let compare: @Sendable (String, String) -> Int
 }
 

@@ -38,7 +38,7 @@ extension SqlError: CustomStringConvertible {
   /// The place of the failure, such as `at line 1, column 8 `. Lines and columns are counted from 1.
   private var positionInText: String {
     guard let sql, let offset, offset <= sql.utf8.count else { return "" }
-    // Splits bytes, because Swift treats "\r\n" as one character, which is not equal to "\n".
+    // Split bytes, because Swift treats "\r\n" as one character, which is not equal to "\n".
     let lines = sql.utf8.prefix(offset).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     let column = lines.last.map { String(decoding: $0, as: UTF8.self).count } ?? 0
     return "at line \(lines.count), column \(column + 1) "

@@ -32,7 +32,8 @@ extension SqlError.Kind {
     case SQLITE_MISUSE, SQLITE_RANGE: self = .misuse(message)
     case SQLITE_SCHEMA: self = .schema(.mismatch(message))
     case SQLITE_MISMATCH: self = .constraint(.dataType)
-    // SQLite reports RESTRICT as a trigger. Only the message shows that a foreign key was violated.
+    // SQLite reports a violated RESTRICT as an error of a trigger. Only the message shows that a foreign key was
+    // violated.
     case SQLITE_CONSTRAINT where message == "FOREIGN KEY constraint failed": self = .constraint(.foreignKey)
     case SQLITE_CONSTRAINT: self = .constraint(SqlError.Constraint(extendedCode: extendedCode))
     default: self = .other
@@ -41,7 +42,8 @@ extension SqlError.Kind {
 
   private init(message: String) {
     if let table = message.suffix(after: "no such table: ") {
-      // For the parent table of a foreign key, SQLite's message puts the schema's name before the table's name.
+      // If the missing table is the parent of a foreign key, SQLite's message contains the schema's name:
+      // `main.parent`.
       self = .schema(.missingTable(table.begins(with: "main.") ? table.suffix(after: ".") ?? table : table))
     } else if let column = message.suffix(after: "no such column: ") {
       self = .schema(.missingColumn(column))
@@ -63,7 +65,7 @@ extension SqlError.Kind {
 }
 
 extension SqlError {
-  /// The error for a text or blob for which SQLite has no memory.
+  /// The error if SQLite has no memory for a text or blob.
   @usableFromInline
   @inline(never)
   static var withoutMemory: any Error {

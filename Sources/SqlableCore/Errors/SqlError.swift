@@ -268,9 +268,9 @@ extension SqlError {
   }
 
   public enum TransactionFate: Sendable, Hashable {
-    /// No transaction was open. The failed statement's changes are rolled back. Exception, also for `untouched`: if the
-    /// statement, a table or a trigger uses the conflict policy FAIL, the changes to rows before the failed row are
-    /// kept.
+    /// No transaction was open. The failed statement's changes are rolled back. But if the statement, a table or a
+    /// trigger uses the conflict policy FAIL, the changes to rows before the failed row are kept. This exception also
+    /// applies to `untouched`.
     case none
     /// The transaction is still open and contains the changes of earlier statements. The failed statement's changes are
     /// rolled back.

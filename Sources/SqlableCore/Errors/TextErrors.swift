@@ -1,8 +1,8 @@
 // Errors of SQL text with interpolated values.
 
 extension SqlError {
-  /// The maximum number of values of a list in SQL text. Above every limit of SQLite; ends the loop over an infinite
-  /// sequence.
+  /// The maximum number of values of a list in SQL text. The limits of SQLite are lower. This limit ends the loop over
+  /// an infinite sequence.
   static let maximumListInText = 1_000_000
 
   static var longListInText: SqlError {

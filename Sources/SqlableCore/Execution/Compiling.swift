@@ -55,7 +55,7 @@ extension Connection {
     }
     do {
       try statement.bind(.integer(read.key), at: 1)
-      // The limit stays bound from one read by key to the next.
+      // The limit of 1 stays bound from one read by key to the next, so it is bound only once.
       if !statement.holdsLimitOfOne { try statement.bind(.integer(1), at: 2) }
       statement.holdsLimitOfOne = true
     } catch {
@@ -164,7 +164,7 @@ extension Connection {
     // The key of a single struct's insert ends before this word.
     sql.append(word: UInt64(rows))
     return try prepareBuffered {
-      // Placeholder values suffice, because the SQL depends only on which columns are set.
+      // Use NULL for every value: the SQL depends only on which columns are set.
       let slots = ParameterSlots(count: table.count)
       slots.memory.update(repeating: .null)
       let row = RowValues(slots: UnsafeMutableBufferPointer(rebasing: slots.memory[..<table.count]), shape: shape)
@@ -194,9 +194,9 @@ extension Connection {
   func isKeyAssigned(_ omitted: OmittedKey?) throws -> Bool {
     guard let omitted else { return true }
     let (table, database) = (omitted.table, omitted.database)
-    // If a column is an alias of the rowid, SQLite gives the result column of `_rowid_` the name of the alias. The
-    // statement is compiled but not run, so that traces and counts of inserts do not include this check. A column that
-    // is itself named _rowid_ hides the rowid, so the check is skipped.
+    // SQLite gives the result column of `_rowid_` the name of the column that is an alias of the rowid, if there is
+    // such a column. The statement is compiled but not run, so that traces and counts of inserts do not include this
+    // check. A column that is itself named _rowid_ hides the rowid, so the check is skipped.
     if let rowid = omitted.rowid, !rowid.isSameName(as: "_rowid_") {
       var sql = "SELECT _rowid_ FROM \(table.quotedName(inDatabase: database))"
       let named = try? sql.withUTF8 { try compileFirst($0, isInternal: true).statement?.readColumnNames().first }
@@ -204,7 +204,8 @@ extension Connection {
     }
     var nullable: Set<[UInt8]> = []
     var isAssigned = true
-    // Asks the table, because its SQL can declare what the model lacks: a default, or an INTEGER key.
+    // Ask for the columns of the table, because the table's SQL can declare what the model lacks: a default, or an
+    // INTEGER key.
     let pragma = "table_xinfo".quotedName(inDatabase: database)
     let isRowid = try omitted.isSingle && !hasKeyIndex(of: table, in: database)
     for row in try rows("PRAGMA \(pragma)(\(table.quotedName))") {
@@ -212,7 +213,8 @@ extension Connection {
       let hasDefault = !value.isEmpty && !value.isSameName(as: "NULL")
       guard isKey, !isRowid, omitted.columns.contains(where: { $0.isSameName(as: name) }) else { continue }
       isAssigned = false
-      // Include an integer key that is NOT NULL: SQLite chooses a number only for the rowid, so the insert would fail.
+      // An integer key that is NOT NULL is refused too. SQLite chooses a number only for the rowid, so the insert would
+      // fail.
       if !isNotNull || omitted.isInteger, !hasDefault { nullable.insert(name.foldedName) }
     }
     guard let column = omitted.columns.first(where: { nullable.contains($0.foldedName) }) else { return isAssigned }
@@ -221,7 +223,7 @@ extension Connection {
     ).at(table: table, column: column)
   }
 
-  /// True if a table has an index of its primary key, so that the key is not the rowid.
+  /// True if a table has an index for its primary key. The key is then not the rowid.
   package func hasKeyIndex(of table: String, in database: String?) throws -> Bool {
     let pragma = "index_list".quotedName(inDatabase: database)
     return try rows("PRAGMA \(pragma)(\(table.quotedName))").contains { $0[3] == "pk" }

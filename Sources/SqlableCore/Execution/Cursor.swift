@@ -119,7 +119,7 @@ package final class CursorCore {
     }
   }
 
-  /// Creates a cursor over the rows of SQL text.
+  /// Creates a cursor over the rows that SQL text returns.
   convenience init(_ db: SqliteDatabase, _ sql: SQL, _ columns: ExpectedColumns, at site: CallSite) throws {
     try self.init(db, table: nil, at: site) {
       try sql.write(to: $0, $1)
@@ -145,7 +145,8 @@ package final class CursorCore {
     guard let owned = statement.map(Unmanaged.passRetained) else { return }
     // From here on, another thread can use and finalize the statement.
     statement = nil
-    // Waiting could deadlock: a pool's closure holds the lock until its end, and might wait for this thread.
+    // Don't wait for the lock, because this could deadlock: a pool's closure holds the lock until its end, and might
+    // wait for this thread.
     db.abandon(owned, with: parameters)
   }
 
@@ -157,7 +158,7 @@ package final class CursorCore {
         isAtRow = try db.running(of: table) { connection in
           try connection.checkInterruption()
           let isAtRow = try statement?.step() ?? false
-          // Checked after the first step, which detects other processes' schema changes.
+          // Check after the first step, because this step detects other processes' schema changes.
           if let columns = uncheckedColumns.take() { try statement?.expect(columns, isAtRow: isAtRow) }
           return isAtRow
         }

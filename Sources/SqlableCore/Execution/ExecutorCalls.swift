@@ -10,7 +10,8 @@ extension SqlExecutor {
     try run(sql, file: file, line: line)
   }
 
-  /// Runs SQL text built at run time. Never include external input in the text, because nothing is bound.
+  /// Runs SQL text built at run time. Never include external input in the text, because SQLite would run the input as
+  /// SQL.
   @_disfavoredOverload
   public func execute(_ sql: String, file: StaticString = #fileID, line: UInt = #line) throws {
     try run(SQL(verbatim: sql), file: file, line: line)
@@ -52,7 +53,8 @@ extension AsyncSqlExecutor {
     try await run(sql, file: file, line: line)
   }
 
-  /// Runs SQL text built at run time. Never include external input in the text, because nothing is bound.
+  /// Runs SQL text built at run time. Never include external input in the text, because SQLite would run the input as
+  /// SQL.
   @_disfavoredOverload
   public func execute(_ sql: String, file: StaticString = #fileID, line: UInt = #line) async throws {
     try await run(SQL(verbatim: sql), file: file, line: line)

@@ -51,7 +51,8 @@ struct InsertBatch {
 }
 
 extension Connection {
-  /// Runs a bound insert. Returns the integer key, or else the rowid, of the inserted or updated row; 0 without an id.
+  /// Runs a bound insert. Returns the integer key of the inserted or updated row, otherwise the row's rowid; 0 if the
+  /// row has neither.
   func insert(
     _ statement: PreparedStatement, _ query: InsertQuery, row: RowValues
   ) throws -> Int {
@@ -67,7 +68,7 @@ extension Connection {
   func insert(
     _ statement: PreparedStatement, key: Int?, isSave: Bool, table: TableInfo, updated: () throws -> Int64?
   ) throws -> Int {
-    // The id is reset because a statement that inserts nothing would leave the id of an earlier insert.
+    // Reset the id, because a statement that inserts nothing would leave the id of an earlier insert.
     lastInsertedId = 0
     var returned: Int64?
     while try statement.stepWithoutRow() { returned = statement.integer(at: 0) }
@@ -100,7 +101,7 @@ extension Connection {
 }
 
 extension InsertQuery {
-  /// The integer key that the insert stores, if any. In a table created by SQL, the key might not be the rowid.
+  /// Returns the integer key that the insert stores, if any. In a table created by SQL, the key might not be the rowid.
   func integerKey(of row: RowValues) -> Int? {
     guard table.key.count == 1, case .integer(let key) = row[table.key[0]] else { return nil }
     guard !rest.isDefault, let columns = rest.value.columns else { return Int(key) }

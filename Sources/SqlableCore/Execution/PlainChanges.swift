@@ -73,7 +73,7 @@ extension StatementTree {
   }
 }
 
-/// A change of one struct in progress, with the handle's lock held. Retains no objects.
+/// A running change of one struct. The handle's lock is held until the change ends. Retains no objects.
 @usableFromInline
 struct RowRun {
   @usableFromInline let writer: UnsafeMutablePointer<RowWriter>
@@ -85,7 +85,7 @@ struct RowRun {
 
 extension SqliteDatabase {
   /// Starts a change of one struct. The caller then calls the struct's code, which writes the values, and ends the
-  /// change with `finish(_:_:)` or `cancel`. Returns nil for a statement with other clauses.
+  /// change with `finish(_:_:)` or `cancel`. Returns nil if the statement has further clauses.
   ///
   /// The database write starts only in `finish(_:_:)`, because the struct's code can run other writes, which do not
   /// belong to this statement.
@@ -122,8 +122,8 @@ extension SqliteDatabase {
     return located(error, in: run.change.table.takeUnretainedValue())
   }
 
-  /// Runs the change with the values in the run's writer. Returns an insert's row id, or else the number of changed
-  /// rows.
+  /// Runs the change with the values in the run's writer. Returns the row's id for an insert, and the number of changed
+  /// rows for any other change.
   @usableFromInline
   func finish(_ run: RowRun, _ tree: StatementTree) throws -> Int {
     defer { end(run) }

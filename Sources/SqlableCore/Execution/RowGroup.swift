@@ -9,20 +9,20 @@ struct RowGroup {
   /// The maximum number of rows that a statement inserts into a table without change-log triggers.
   fileprivate static let usualSize = 16
   /// The maximum number of rows that a statement inserts into a logged table. The triggers of the change log make
-  /// SQLite create an intermediate table and a journal for each statement, so more rows per statement pay off.
+  /// SQLite create an intermediate table and a journal for each statement, so one statement with more rows is faster.
   fileprivate static let loggedSize = 32
   /// The minimum size of a batch for which examining the table is worthwhile.
   static let minimumBatch = 256
   /// The maximum number of parameters of a group: the limit of some builds of SQLite, and the default before 3.32.
   fileprivate static let maximumParameters = 999
-  /// Once a table has an id at or above this limit, rows without a key form no groups. SQLite assigns random ids after
-  /// the highest possible id.
+  /// The limit for ids that SQLite assigns in a group. Once a table has an id at or above this limit, rows without a
+  /// key form no groups, because SQLite assigns random ids after the highest possible id.
   private static let highestId: Int64 = 1 << 62
 
   private let query: InsertQuery
   private let connection: Connection
   private let size: Int
-  /// The writer of the row after the waiting rows.
+  /// The writer of the next row, which follows the rows that wait to be inserted.
   var writer: RowWriter
   /// The slots of all rows: for each row, one slot for each column of the table.
   private let storage: ParameterSlots
@@ -70,8 +70,8 @@ struct RowGroup {
 
   private func row(_ number: Int) -> RowValues { RowValues(slots: slots(ofRow: number), shape: shape) }
 
-  /// Adds the row that the writer has written. Returns false if the row can't join the group. Throws `.misuse` if
-  /// `write(to:)` has replaced its writer by the writer of another row.
+  /// Adds the row that the writer has written. Returns false if the row can't join the group. Throws `.misuse` if the
+  /// model's `write(to:)` has assigned another row's writer to its parameter.
   @inline(__always)
   mutating func add() throws -> Bool {
     guard writer.storage === storage,
@@ -146,8 +146,8 @@ struct RowGroup {
 }
 
 extension SqlError {
-  /// True if the values of one row might have caused the error. The expressions of indexes and CHECK constraints call
-  /// functions, which can throw errors of any kind that is not listed here.
+  /// True if the values of one row might have caused the error. All kinds that are not listed count, because indexes
+  /// and CHECK constraints can call functions, which can throw any error.
   fileprivate var blamesRow: Bool {
     switch kind {
     case .interrupted, .timeout, .busy, .closed, .handleLost, .io, .full, .readOnly, .cannotOpen, .corrupt,
@@ -166,8 +166,8 @@ extension Connection {
   /// Returns the number of rows that one statement can insert with the same result as one statement for each row. Nil
   /// for a table that needs one statement for each row.
   ///
-  /// An accepted table has no triggers of the program, because they would fire between the rows. It has no conflict
-  /// clause, which could skip rows, and no foreign key to itself, because a row could reference a later row.
+  /// An accepted table has no triggers of the program, because they would fire between the rows. The table has no
+  /// conflict clause, which could skip rows, and no foreign key to itself, because a row could reference a later row.
   func rowsPerInsert(into table: TableInfo) throws -> Int? {
     guard table.count * RowGroup.usualSize <= RowGroup.maximumParameters, table.keyIsRowid,
       table.database.map({ $0.isSameName(as: "main") }) != false

@@ -48,7 +48,7 @@ extension Statement {
     get throws { ResultLayout(try tree.table.columns.map { ResultColumn($0) }) }
   }
 
-  /// Returns the id of an inserted row, as a handle would.
+  /// Returns the id of an inserted row, which is the id that a run on a handle returns.
   private func id(_ answer: SqlAnswer, row index: Int) throws -> Int {
     if case .integer(let id)? = answer.rows.first?.first { return Int(id) }
     let query = try insertQuery
@@ -169,7 +169,7 @@ extension SelectStatement where Row: Sendable {
 extension Returning: Runnable, WrappingWork {
   package var wrapped: Statement<Model, [Model]> { change }
 
-  /// Runs the change as one write. If a value does not fit its type, nothing is changed.
+  /// Runs the change as one write. If a returned value does not fit its type, the change is rolled back.
   @_disfavoredOverload
   @discardableResult
   public func run(_ db: SqliteDatabase) throws -> [Row] {

@@ -39,7 +39,8 @@ public protocol Runnable<Output>: Sendable, CustomStringConvertible {
   func run(over transport: some SqlTransport) async throws -> Output
 }
 
-/// A statement that runs another statement in its own way. The SQL and the requests are those of the wrapped statement.
+/// A statement that wraps another statement, and changes how the wrapped statement runs. The SQL and the requests are
+/// those of the wrapped statement.
 package protocol WrappingWork: Runnable {
   associatedtype Wrapped: Runnable
   var wrapped: Wrapped { get }

@@ -12,7 +12,7 @@ public struct SqlRows<Row>: Runnable, WrappingWork {
   var usesCodable = false
   /// Returns the reader of one run's rows. Throws if the type can't be decoded.
   let reader: @Sendable () throws -> RowReader<Row>
-  /// Returns a decoder of remote rows. Throws before anything is sent if the type can't be decoded.
+  /// Returns a decoder of remote rows. If the type can't be decoded, throws before a request is sent.
   let received: @Sendable () throws -> (ReceivedRows) throws -> [Row]
 
   package var wrapped: SQL { text }

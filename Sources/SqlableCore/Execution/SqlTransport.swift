@@ -122,7 +122,7 @@ extension SqliteDatabase {
       _ = try connection.isKeyAssigned(request.omittedKey)
       var sql = SQL(verbatim: request.sql)
       sql.arguments = request.values.map { .value($0) }
-      // The id is reset because a statement that inserts nothing would leave the id of an earlier insert.
+      // Reset the id, because a statement that inserts nothing would leave the id of an earlier insert.
       connection.lastInsertedId = 0
       let before = connection.totalChanges
       var answer = SqlAnswer()

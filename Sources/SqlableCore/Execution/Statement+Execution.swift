@@ -102,7 +102,7 @@ extension Statement: Runnable {
   func number(_ db: SqliteDatabase) throws -> Int {
     guard tree.takesRows else { return try db.runWithoutRow(tree) }
     guard let run = try db.beginRow(tree) else { return try otherNumber(db) }
-    // The struct is written here and not in a closure, which would add two calls to each run.
+    // The struct is written here, because a closure for the writing would add two calls to each run.
     let isWritten: Bool
     do { isWritten = try rows.take(0, into: &run.writer.pointee) } catch { throw db.cancel(run, because: error) }
     guard isWritten else {
@@ -121,7 +121,7 @@ extension Statement: Runnable {
   @inlinable
   func insertedIds(_ db: SqliteDatabase) throws -> [Int] {
     let (query, count) = (try insertQuery, rows.count)
-    // Calls `locked` only because it throws if the handle is closed.
+    // `locked` throws if the handle is closed.
     if count == 0 { return try db.locked { [] } }
     var ids: [Int] = []
     ids.reserveCapacity(count)
@@ -165,8 +165,8 @@ extension SqlError {
 
 // MARK: - Steps shared by all models
 
-// `reading`, `running` and `writing` are inlined with their closures, because passing a closure on would copy the
-// statement.
+// `reading`, `running` and `writing` are inlined together with their closures. Passing a closure to another function
+// would copy the statement.
 
 extension SqliteDatabase {
   /// Starts a read: compiles and binds the statement. With `isLoop`, the caller may end transactions during the read.

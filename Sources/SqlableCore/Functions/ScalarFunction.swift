@@ -77,7 +77,7 @@ extension UserArguments {
   }
 
   private func refusal(_ error: any Error, location: String, expected: String) -> RefusedCall {
-    // The message of an error from the program's own conversion is not used, because it can contain the value.
+    // An error of the program's own conversion can contain the value in its message, so this message is not used.
     var mismatch = SqlError.Mismatch(expected: expected, found: "another value")
     if case .decoding(let original) = (error as? SqlError)?.kind { mismatch = original }
     return RefusedCall(

@@ -110,7 +110,7 @@ extension Column: Hashable {
   /// Lets `switch column { case Bicycle.id: … }` compare columns.
   @inlinable
   public static func ~= (pattern: Column, column: Column) -> Bool {
-    // Compares addresses first, for speed: valueForColumn(_:) compares every column of every row with each case.
+    // Compare addresses first, for speed: valueForColumn(_:) compares every column of every row with each case.
     pattern.definition === column.definition
       || (pattern.definition.nameHash == column.definition.nameHash && pattern.isSame(as: column))
   }

@@ -39,7 +39,7 @@ extension ReadRow {
       return try Model(row: self)
     }
     // Check only the columns that the result contains, because handwritten SQL can leave out columns of the model. The
-    // check runs again for later rows until a result contains all columns.
+    // check repeats for every row until a row with all columns has passed.
     let present = Set(state.pointee.window.map { state.pointee.columns[$0] })
     state.pointee.beginTracking()
     let model: Model

@@ -183,8 +183,8 @@ public struct Default: ColumnOption, AppliedOption {
 
   package func constant(in type: ColumnType) throws -> DatabaseValue? {
     guard case .value(let forms) = source else { return nil }
-    // If every decimal scale stores the constant alike, for example a text, `forms` has one entry for all scales, under
-    // scale 0.
+    // Columns of every decimal scale store some constants alike, for example a text. For such a constant, `forms` has a
+    // single entry for all scales, under scale 0.
     let other: ColumnType.Base = type.scale == nil ? type.base : .decimal(scale: 0)
     guard let form = forms[type.base] ?? forms[other] else {
       throw SqlError.misuse("a \(type.name) column can't have a default")

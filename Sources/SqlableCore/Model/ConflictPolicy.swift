@@ -7,7 +7,8 @@ public enum ConflictPolicy: String, Sendable, Hashable, Codable {
   case abort
   /// Skips the row.
   case ignore
-  /// Deletes the conflicting rows first. Replaces a rejected NULL with the column's default, if any.
+  /// Deletes the conflicting rows first. Replaces a NULL that violates NOT NULL with the column's default, if the
+  /// column has a default.
   case replace
 
   var sql: StaticString {
@@ -28,7 +29,8 @@ package struct ConstraintClauses: Sendable, Hashable {
     self.name = name
   }
 
-  /// Adds the name and the policy to a rule. `UNIQUE` becomes `CONSTRAINT "name" UNIQUE ON CONFLICT REPLACE`.
+  /// Returns a constraint's SQL with the name before `rule` and the policy after it: `UNIQUE` becomes
+  /// `CONSTRAINT "name" UNIQUE ON CONFLICT REPLACE`.
   package func around(_ rule: String) -> String {
     (name.map { "CONSTRAINT \($0.quotedName) " } ?? "") + rule
       + (onConflict.map { " ON CONFLICT \($0.rawValue.uppercased())" } ?? "")

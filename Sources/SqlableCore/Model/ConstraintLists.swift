@@ -39,8 +39,8 @@ public protocol MisnamedLists {
   @_disfavoredOverload static var tableFulltext: FullTextIndex { get }
 }
 
-/// Single constraints and indexes that a program can declare instead of the lists of ``Sqlable``. Every statement of a
-/// model that declares such a property throws `.misuse`.
+/// Declarations that a program can confuse with the lists of ``Sqlable``: a single constraint or index instead of a
+/// list. Every statement of a model that declares such a property throws `.misuse`.
 public protocol MisnamedValues {
   @_disfavoredOverload static var tableIndex: Index { get }
   @_disfavoredOverload static var tableIndexes: Index { get }

@@ -20,7 +20,7 @@ public struct DeclaredType: ColumnOption, AppliedOption, Hashable {
 
   package func apply(to options: inout ColumnOptions) { options.set(\.declaredType, to: self, "DeclaredType") }
 
-  /// True if a text is a type, without other parts of a column's declaration.
+  /// True if a text consists only of a type, without other parts of a column's declaration.
   package static func isType(_ text: String) -> Bool {
     if text.isEmpty { return true }
     let parts = text.split(separator: "(", maxSplits: 1, omittingEmptySubsequences: false)
@@ -44,7 +44,7 @@ public struct DeclaredType: ColumnOption, AppliedOption, Hashable {
     return !digits.isEmpty && digits.allSatisfy { (48...57).contains($0) }
   }
 
-  /// The keywords that end the type in SQLite's grammar of a column.
+  /// The keywords before which a column's declared type ends, by SQLite's grammar.
   private static let endings = Set(
     words: """
       constraint primary not null unique check default collate references as generated deferrable on

@@ -42,7 +42,8 @@ extension SqlError {
       if let column = name.qualified(by: "excluded") ?? name.qualified(by: info.name) {
         (error.kind, error.column) = (.schema(.missingColumn(column)), column)
       } else if let dot = name.lastIndex(of: ".") {
-        // The name is qualified with a table that the statement does not join, or that has no such column.
+        // The name is qualified with a table. The statement does not read this table here, or the table has no such
+        // column.
         let (other, column) = (String(name[..<dot]), String(name[name.index(after: dot)...]))
         (error.kind, error.table, error.column) = (.schema(.missingColumn(column)), other, column)
         error.message += "; the statement does not read \(other) here, or \(other) has no such column"
@@ -52,7 +53,8 @@ extension SqlError {
     return error
   }
 
-  /// True if the error has FTS5's code for an insert with an existing rowid. A contentless table has another code.
+  /// True if the error has FTS5's code for an insert with an existing rowid. For a contentless table, FTS5 uses another
+  /// code.
   private func isTakenRowid(in info: TableInfo) -> Bool {
     switch info.fullText?.content {
     // SQLITE_CONSTRAINT: the rowid is the table's only constraint.

@@ -2,9 +2,9 @@ extension TableInfo {
   /// The positions of a primary key's columns in the table.
   @usableFromInline
   struct KeyPlaces: Sendable {
-    /// The position of the only column; -1 for a key of no or several columns.
+    /// The position of the key's column; -1 if the key does not have exactly one column.
     let only: Int
-    /// The positions as bits. Valid only if the table has at most 64 columns.
+    /// The positions as a bit set. Valid only if the table has at most 64 columns.
     let bits: UInt64
     /// True if the key is one column whose type is INTEGER.
     @usableFromInline let isInteger: Bool

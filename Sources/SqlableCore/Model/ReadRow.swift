@@ -132,7 +132,7 @@ public struct ReadRow {
 
   // MARK: Finding the column
 
-  /// Returns the column's position; tries the next position first.
+  /// Returns the column's position. Tries the position after the last read value first.
   @inlinable
   @inline(__always)
   func position(of column: Column) throws -> Int {

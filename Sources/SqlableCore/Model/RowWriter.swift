@@ -1,8 +1,8 @@
 /// The receiver of one row's values in `write(to:)`.
 ///
-/// Setting the columns in the order of the table's layout is fastest; any order works. `nil` stores NULL, but leaves
-/// out a column of the primary key. A column that `write(to:)` skips or does not set is left out. If a value does not
-/// fit its column, the statement throws after `write(to:)` has returned.
+/// Setting the columns in the order of the table's layout is fastest; any order works. `nil` stores NULL; for a column
+/// of the primary key, `nil` leaves the column out. A column that `write(to:)` skips or does not set is left out. If a
+/// value does not fit its column, the statement throws after `write(to:)` has returned.
 ///
 /// A writer is valid only during `write(to:)`. If a column is set later, or while `write(to:)` runs another statement
 /// of the same handle, the statement throws `.misuse`.
@@ -21,7 +21,7 @@ public struct RowWriter {
   /// One bit for each column that is set. Tables with more than 64 columns do not use the bits.
   @usableFromInline var shape: UInt64 = 0
   package var failure: (any Error)?
-  /// The columns that the statement uses. For any other column, a value that does not fit is not an error.
+  /// The columns that the statement uses. For any other column, a value that does not fit causes no error.
   private let written: WrittenColumns
 
   /// Makes a writer that copies the values' bytes into a buffer. The buffer must outlive the writer.
@@ -128,7 +128,7 @@ public struct RowWriter {
   @inline(__always)
   mutating func assign<Value: SqlValue>(_ column: Column, _ value: Value) {
     let position = next
-    // Predicts that `write(to:)` sets the columns in the order of the layout.
+    // Try the next column of the layout first, because `write(to:)` usually sets the columns in the layout's order.
     guard cells[position].identity == column.identity else { return assignSearching(column, value) }
     next = position &+ 1
     set(value, at: position)

@@ -209,8 +209,8 @@ public struct Index: Sendable, Hashable {
     (self.columns, self.isUnique, self.condition, givenName) = (columns, isUnique, condition, name)
   }
 
-  /// Returns the index's name in a table of the model. Index names are unique in a database, so a given name gets the
-  /// table's name as a prefix unless the table has the model's name.
+  /// Returns the index's name in a table of the model. Index names are unique in a database. If the table's name
+  /// differs from the model's, an index name that the model declares therefore gets the table's name as a prefix.
   package func name(in table: TableInfo) -> String { name(inTable: table.name, ofModelNamed: table.modelName) }
 
   private func name(inTable table: String, ofModelNamed modelName: String) -> String {
@@ -236,7 +236,7 @@ public struct Index: Sendable, Hashable {
     }
   }
 
-  /// Returns the name of an index without a given name.
+  /// Returns the name of an index that is declared without a name.
   package func automaticName(inTable table: String, _ renamed: (String) -> String = { $0 }) -> String {
     let terms = columns.map { column in
       (column.term?.words.map(renamed).joined(separator: "_") ?? renamed(column.name))

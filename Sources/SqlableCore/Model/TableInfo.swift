@@ -12,7 +12,8 @@ package final class TableInfo: Sendable {
   @usableFromInline package let columns: [Column]
   let columnNames: [String]
   @usableFromInline package let count: Int
-  /// The columns' identities in order, to predict the next column of a row. Ends with ``RowState/noColumn``.
+  /// The columns' identities in order, from which a row predicts the column that is read next. Ends with
+  /// ``RowState/noColumn``.
   @usableFromInline package nonisolated(unsafe) let identities: UnsafePointer<UnsafeRawPointer>
   /// The cells of the columns in order, for writing. The array ends with a cell that matches no column, because
   /// writers also compare the cell after the last column.
@@ -115,7 +116,8 @@ package final class TableInfo: Sendable {
     whole = nil
   }
 
-  // Sound: this function writes the memory behind both pointers before any thread shares it. The memory is never freed.
+  // The pointers are safe to share: this function writes the memory before any other thread gets the pointers, and the
+  // memory is never freed.
   private static func memory(
     of columns: [Column], key: [Int]
   ) -> (UnsafePointer<UnsafeRawPointer>, UnsafePointer<Cell>) {
@@ -164,7 +166,7 @@ package final class TableInfo: Sendable {
     selectAll = Array("SELECT ".utf8) + quotedColumns + Array(" FROM ".utf8) + quotedName
   }
 
-  /// The placeholder for a table without a model when the program has used too many tables.
+  /// The placeholder for a table without a model, used if the program has already used too many such tables.
   static let excessive = TableInfo(UntypedTable(name: "", columns: []))
 
   private struct Layouts {
@@ -215,7 +217,7 @@ package final class TableInfo: Sendable {
     whole = nil
   }
 
-  /// Creates the table of ``declared``: without the hidden rowid.
+  /// Creates the information on ``declared``: the table without the hidden rowid.
   private init(declarationOf whole: TableInfo) {
     (model, modelType, self.whole) = (whole.model, whole.modelType, whole)
     (name, database, modelName) = (whole.name, whole.database, whole.modelName)
@@ -296,7 +298,7 @@ package final class TableInfo: Sendable {
 
   package func named(_ name: String) -> TableInfo { named(name, in: database) }
 
-  /// Returns the table with this name and database and the same layout. The object is never freed.
+  /// Returns a table with this name and database, and with the layout of this table. The object is never freed.
   package func named(_ name: String, in database: String?) -> TableInfo {
     // Compare names by bytes, as SQLite does: == equates the two encodings of an é.
     guard !name.isExactly(self.name) || !database.isExactly(self.database) else { return self }
@@ -321,8 +323,8 @@ package final class TableInfo: Sendable {
 
   package static func known(_ model: ObjectIdentifier) -> TableInfo? { known.withLock { $0[model] } }
 
-  /// Returns the information on a model, even if the model has a defect. Running a statement of the model throws the
-  /// defect.
+  /// Returns the information on a model, even if the model has a defect. Running a statement of such a model throws the
+  /// defect as an error.
   @inlinable
   package static func unchecked<Model: Sqlable>(_ model: Model.Type) -> TableInfo {
     recent(ObjectIdentifier(model)) ?? searched(model)
@@ -337,7 +339,7 @@ package final class TableInfo: Sendable {
   @usableFromInline
   static func searched(_ model: (some Sqlable).Type) -> TableInfo {
     let info = declared(model)
-    // Statements of a defective model only throw, so a defective model needs no fast path.
+    // Every statement of a defective model throws, so such a model needs no fast path.
     if info.defect == nil {
       let address = UnsafeRawPointer(Unmanaged.passUnretained(info).toOpaque())
       slot(ObjectIdentifier(model)).pointee.store(address, ordering: .releasing)

@@ -58,7 +58,7 @@ public struct Tokenizer: Sendable {
   /// Reduces the words of another tokenizer to English stems.
   public static func porter(_ other: Tokenizer) -> Tokenizer { Tokenizer(["porter"] + other.arguments) }
 
-  /// Splits text into all sequences of three characters, ignoring case. A part of a word finds the word.
+  /// Splits text into all sequences of three characters, ignoring case. A query for a part of a word finds the word.
   ///
   /// A query word of fewer than three characters finds nothing.
   public static let trigram = Tokenizer(["trigram", "case_sensitive", "0"])
@@ -106,7 +106,7 @@ public struct Tokenizer: Sendable {
     case query
     /// The text is a query whose last word is a prefix.
     case prefixQuery
-    /// `snippet` or `highlight` marks matches in the text.
+    /// The text is a stored text in which `snippet` or `highlight` marks matches.
     case excerpt
 
     fileprivate init(_ purpose: UserTokenizer.Purpose) {

@@ -13,7 +13,8 @@ package struct UntypedTable: Sendable {
     columns.indices.filter { columns[$0].keyPosition > 0 }.sorted { columns[$0].keyPosition < columns[$1].keyPosition }
   }
 
-  /// The columns as a model's declarations. Two columns are equal if their names and table names are equal.
+  /// The columns in the form in which a model declares columns. Two columns are equal if their names and table names
+  /// are equal.
   var declarations: [Column] {
     columns.map { column in
       Column(
@@ -42,8 +43,8 @@ package struct UntypedTable: Sendable {
 
   private static let known = LockedValue(Known())
 
-  /// The information on the table, which equal tables share. The information is `.excessive` if the program has too
-  /// many untyped tables, or too many columns in untyped tables.
+  /// The information on the table, which equal tables share. If the program has too many untyped tables, or too many
+  /// columns in untyped tables, the result is the placeholder `.excessive`.
   var info: TableInfo {
     if let info = UntypedTable.known.withLock({ $0.tables[self] }) { return info }
     let info = TableInfo(self)

@@ -85,8 +85,8 @@ final class ChangeBuffer: ChangeSink {
     return Summarized(tables: state.tables, latest: latest, earlier: state.earlier)
   }
 
-  /// Discards the changes since `summarized` was made, and keeps the earlier changes. If `tables` has been set since
-  /// then, the rows of the earlier changes become unknown.
+  /// Discards the changes since `summarized` was made, and keeps the earlier changes. If `tables` was set after that
+  /// time, the rows of the earlier changes become unknown.
   func goBack(to summarized: Summarized) {
     let (indices, isSame) = (state.summaries.indices, summarized.tables.elementsEqual(tables, by: ===))
     state.earlier = summarized.earlier
@@ -109,7 +109,7 @@ final class ChangeBuffer: ChangeSink {
       guard let index = tables.firstIndex(where: { strcmp($0.cName, row.table) == 0 }) else { return }
       state.latest = index
     }
-    // Unretained, because only a later refresh replaces the tables.
+    // The table needs no reference count, because only a later refresh replaces the tables.
     Unmanaged.passUnretained(tables[state.latest])._withUnsafeGuaranteedRef { table in
       if table.keepsRows { record(row, of: table) }
       if let read = table.read { note(row, of: table, read.columns, wantsImages: read.wantsImages) }
@@ -189,8 +189,8 @@ final class ChangeBuffer: ChangeSink {
       case .delete: key = previousKey
       }
     }
-    // A single integer key is the id, even if the rowid differs. For a WITHOUT ROWID table, SQLite reports a
-    // meaningless rowid.
+    // The id of the change is the row's key if the key is a single integer, even if the rowid differs. Otherwise the id
+    // is the rowid. A WITHOUT ROWID table has no rowid: the number that SQLite reports is meaningless.
     let hasRowid = !table.key.isWithoutRowid
     let id = integer(key) ?? (hasRowid ? Int(change == .delete ? row.oldId : row.newId) : nil)
     let previousId = integer(previousKey) ?? (hasRowid ? Int(change == .insert ? row.newId : row.oldId) : nil)
@@ -203,7 +203,8 @@ final class ChangeBuffer: ChangeSink {
 
   // MARK: For live results and observers of rows
 
-  /// Records an incremental write of a column as an update of the row. Consecutive writes of one row are one update.
+  /// Records an incremental write of a column as an update of the row. Consecutive writes of one row are recorded as
+  /// one update.
   func didWrite(_ column: String, of table: Table, id: Int64, key: [DatabaseValue]) {
     guard let index = tables.firstIndex(where: { $0 === table }) else { return }
     if let read = table.read {
@@ -224,7 +225,7 @@ final class ChangeBuffer: ChangeSink {
   private func values(of key: KeyShape, at positions: [Int], _ read: (Int) -> DatabaseValue?) -> [DatabaseValue] {
     var values: [DatabaseValue] = []
     for (position, affinity) in zip(positions, key.affinities) {
-      // If one value is unknown, returns no key instead of a partial key.
+      // If one value is unknown, return no key instead of a partial key.
       guard let value = read(position).flatMap(affinity.value) else { return [] }
       values.append(value)
     }
@@ -242,7 +243,8 @@ final class ChangeBuffer: ChangeSink {
   /// Keeps the first `count` changes, and removes later changes to tables that no longer exist.
   func forget(after count: Int, ofTables isGone: (Table) -> Bool) {
     guard self.count > count else { return }
-    // Compares bytes, because `==` treats the two encodings of an é as equal, but SQLite has two different tables.
+    // Compare bytes. `==` treats the two encodings of é as equal, but SQLite treats tables with these names as
+    // different.
     let gone = Set(tables.filter(isGone).map { Array($0.name.utf8) })
     guard !gone.isEmpty else { return }
     let kept = state.changes[count...].filter { !gone.contains(Array($0.table.utf8)) }

@@ -17,7 +17,7 @@ package protocol CommitSink: AnyObject, Sendable {
   /// Reports that another connection has committed, or might have committed. `connection` can read the commit, and is
   /// nil after an error.
   func didCommitElsewhere(on connection: Connection?)
-  /// Reports that the file was closed for a while. Its path can now lead to another file.
+  /// Reports that the file was closed for a while. The path can now lead to another file.
   func fileWasClosed()
   /// Reports that the handle of the sink's registry was closed.
   func didClose()
@@ -28,7 +28,8 @@ package struct CommittedChanges: Sendable {
   package var rows: [RowChange] = []
   /// The changes to tables that live results read, keyed by the table's folded name.
   package var tables: [[UInt8]: TableChanges] = [:]
-  /// True if there might be more changes: after a schema change or a restore, or if SQLite's hooks did not report all.
+  /// True if there might be more changes: after a schema change or a restore, or if SQLite's hooks did not report all
+  /// changes.
   package var isUnknown = false
   /// True if `commitBegins` did not announce the commit.
   package var isUnannounced = false
@@ -56,7 +57,7 @@ package struct CommittedChanges: Sendable {
 package struct TableChanges: Sendable {
   /// The maximum number of stored rows. Equals the default number of writes that share a commit.
   static let maximumImages = 256
-  /// The maximum total size of the texts and blobs in `images`, in bytes. Old and new values count.
+  /// The maximum total size of the texts and blobs in `images`, in bytes. Old values and new values both count.
   static let maximumBytes = 1 << 20
 
   /// True if rows were inserted or deleted, or if their keys changed.

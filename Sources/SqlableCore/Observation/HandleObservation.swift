@@ -34,7 +34,7 @@ package final class HandleObservation {
   private var dataVersion: Int64?
   /// Commits that are not yet delivered to the handle's own observers.
   private let pending = LockedValue<[ObserverRegistry.Recipients]>([])
-  /// The number of pending commits, which is checked after every statement without a lock.
+  /// The number of pending commits. Every statement checks the number at its end, without a lock.
   private let pendingCount = Atomic(0)
   private let isDelivering = Atomic(false)
   private let makeTracer: (Connection, _ didMeasure: @escaping () -> Void) -> (any RunTracer)?
@@ -112,7 +112,7 @@ package final class HandleObservation {
       (changesAtBegin, schemaAtBegin) = (seenChanges, nil)
       let detects = interest.commits && dataVersion != nil
       if detects { try detectOtherCommits() }
-      // A deferred transaction has not begun yet.
+      // In autocommit mode, a deferred transaction begins later, and another connection can commit before it begins.
       isCheckCurrent = detects && !connection.isAutocommit
     }
     guard isBeginning ? isActive : isSchemaUncertain else { return }
@@ -123,7 +123,8 @@ package final class HandleObservation {
     if current != schemaVersion || !isFailureKnown {
       let mayKeep = try connection.mayKeepFailedRows()
       isFailureKnown = isBeginning || mayKeep == mayKeepFailedRows
-      // Inside a transaction, the value can only become true, because a savepoint's schema changes might be undone.
+      // Inside a transaction, the value never becomes false again, because a savepoint that changed the schema might be
+      // rolled back.
       mayKeepFailedRows = mayKeep || !isBeginning && mayKeepFailedRows
     }
     guard current != schemaVersion else { return }
@@ -175,7 +176,7 @@ package final class HandleObservation {
   /// other tables remain recorded.
   func forgetRowsOfDroppedTables(after mark: Int) throws {
     guard buffer.count > mark else { return }
-    // Compares bytes, because `==` treats the two encodings of an é as equal, but SQLite has two different tables.
+    // Compare bytes, because `==` treats the two encodings of an é as equal, but SQLite has two different tables.
     let names = Set(try connection.tableNames().map { Array($0.utf8) })
     buffer.forget(after: mark) { !names.contains(Array($0.nameInDatabase.utf8)) }
   }
@@ -291,7 +292,7 @@ package final class HandleObservation {
   /// If an observer or another thread commits meanwhile, the thread that is already delivering also delivers that
   /// commit, after the current commit.
   func deliverPending() {
-    // Checked inside the lock, so that a commit that another thread has just added is not missed.
+    // Check inside the lock, so that a commit that another thread has just added is not missed.
     while pending.withLock({ !$0.isEmpty }) {
       guard isDelivering.exchange(true, ordering: .acquiringAndReleasing) == false else { return }
       while let recipients = takePending() { recipients.deliver() }

@@ -20,7 +20,7 @@ package struct KeyShape {
   /// The positions of the key's columns among the new values of an updated row.
   var updated: [Int] = []
   var affinities: [Affinity] = []
-  /// The comparison of a one-column key; nil for any other key, and for the rowid.
+  /// The rules by which SQLite compares the values of a one-column key; nil for any other key, and for the rowid.
   package var comparison: KeyComparison?
   package var isWithoutRowid = false
   /// The names that identify a row, as SQL: the names of the key's columns, or a name of the rowid.
@@ -54,7 +54,7 @@ package struct RowShape {
 extension KeyShape.Affinity {
   /// Derives the affinity from words in the declared type, by SQLite's rules.
   package init(ofType type: String) {
-    // Folds only the letters A to Z, like SQLite, so that a dotless ı does not match INT.
+    // Fold only the letters A to Z, like SQLite, so that a dotless ı does not match INT.
     let type = String(decoding: type.foldedName, as: UTF8.self)
     func holds(_ words: String...) -> Bool { words.contains { type.suffix(after: $0) != nil } }
     if holds("int") {
@@ -74,7 +74,7 @@ extension KeyShape.Affinity {
   func value(_ given: DatabaseValue) -> DatabaseValue? {
     switch (self, given) {
     case (.real, .integer(let integer)):
-      // SQLite stores 2.0 as the integer 2, and reports the integer for an insert.
+      // In a REAL column, SQLite stores 2.0 as the integer 2. For an insert, the hook reports this integer.
       return .real(Double(integer))
     case (.integer, .real(let real)) where real.magnitude < 0x1p63:
       // In a table without rowid, or with virtual generated columns, SQLite applies the wrong column's affinity to old

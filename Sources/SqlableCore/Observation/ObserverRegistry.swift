@@ -14,7 +14,7 @@ package final class ObserverRegistry: Sendable {
     package let key: DatabaseValue?
     let body: @Sendable (RowChange) throws -> Void
 
-    /// Returns an entry that replaces a removed observer. The entry wants no row.
+    /// Returns an entry that replaces a removed observer. The entry observes no rows.
     fileprivate static func removed(_ token: ObserverToken) -> Observer {
       Observer(token: token, table: "", change: nil, key: nil) { _ in }
     }
@@ -50,7 +50,7 @@ package final class ObserverRegistry: Sendable {
     var queue: DispatchQueue?
     weak var sink: (any CommitSink)?
 
-    /// The index of the first observer whose token is not less than `token`.
+    /// Returns the index of the first observer whose token is `token` or a later one.
     private func index(of token: ObserverToken) -> Int {
       var (low, high) = (0, observers.count)
       while low < high {
@@ -61,7 +61,7 @@ package final class ObserverRegistry: Sendable {
     }
 
     mutating func add(_ observer: Observer) {
-      // Not always appended, because another thread might already have added an observer with a later token.
+      // Insert in the order of tokens, because another thread might already have added an observer with a later token.
       observers.insert(observer, at: index(of: observer.token))
     }
 
@@ -167,7 +167,7 @@ package final class ObserverRegistry: Sendable {
     didFail?(error)
   }
 
-  /// The queue that delivers changes made by child handles. Default: a private serial queue.
+  /// The queue on which observers receive changes made by child handles. Default: a private serial queue.
   var queue: DispatchQueue {
     get {
       state.withLock { state in
@@ -202,7 +202,7 @@ package final class ObserverRegistry: Sendable {
     set { change { $0.sink = newValue } }
   }
 
-  /// Makes all handles read `interest` of the sink again. Call after `interest` has changed.
+  /// Makes all handles read the sink's `interest` again. Call after `interest` has changed.
   package func sinkDidChange() { change { _ in } }
 
   // MARK: Delivery
@@ -211,8 +211,8 @@ package final class ObserverRegistry: Sendable {
   ///
   /// Call at the commit, because observers that are registered later do not receive earlier changes.
   package func recipients(for rows: [RowChange]) -> Recipients? {
-    // Reads the version before the observers. In the other order, `deliver()` would call an observer that was removed
-    // between the two reads.
+    // Read the version first, then the observers. In the other order, `deliver()` would call an observer that was
+    // removed between the two reads.
     let version = version
     let (observers, didUpdate, token) = state.withLock { ($0.observers, $0.didUpdate, $0.didUpdateToken) }
     guard didUpdate != nil || !observers.isEmpty else { return nil }

@@ -25,11 +25,11 @@ extension SqliteDatabase {
       var rest = text
       var bound = 0
       while !rest.isEmpty {
-        // Refreshed before compiling, because a DELETE that is compiled without the hook would not call the hook.
+        // Refresh before compiling, because a DELETE that is compiled without the hook would not call the hook.
         observation?.refresh()
         try connection.checkInterruption()
         let (statement, next) = try connection.compileFirst(rest, isTerminated: true)
-        // The values whose `?` belongs to this statement.
+        // Take only the values whose `?` belongs to this statement.
         let end = statement == nil ? text.count : text.count - next.count
         let values = sql.arguments[bound...].prefix(sql.offsets[bound...].prefix { $0 < end }.count)
         guard let statement else { break }
@@ -41,7 +41,8 @@ extension SqliteDatabase {
     }
   }
 
-  /// Runs SQL text built at run time. Never include external input in the text, because nothing is bound.
+  /// Runs SQL text built at run time. Never include external input in the text, because SQLite would run the input as
+  /// SQL.
   @_disfavoredOverload
   public func execute(_ sql: String, file: StaticString = #fileID, line: UInt = #line) throws {
     try execute(SQL(verbatim: sql), file: file, line: line)
@@ -159,8 +160,8 @@ extension SqliteDatabase {
         guard statement.controlKeyword == nil else {
           throw misuse("a query can't begin or end a transaction; use execute(_:)")
         }
-        // No schema change can change the number of columns of these statements, so this number is checked before the
-        // first step.
+        // A change of the schema can't change the number of columns of such a statement, so the number is checked
+        // before the first step.
         if statement.columnCount == 0 || (!statement.isReadOnly && statement.firstKeyword == "PRAGMA") {
           try columns.check(statement.columnCount)
         }
@@ -169,8 +170,8 @@ extension SqliteDatabase {
       func readRows() throws {
         do {
           var isAtRow = try statement.step()
-          // The first step detects other processes' schema changes, so the columns are checked after this step. An
-          // error rolls the step back.
+          // The first step detects other processes' schema changes, so check the columns after this step. An error
+          // rolls the step back.
           try statement.expect(columns, isAtRow: isAtRow)
           note?(statement.readColumnNames())
           while isAtRow {
@@ -181,7 +182,7 @@ extension SqliteDatabase {
           // during a write.
           if !statement.isReadOnly { statement.rewind() }
         } catch {
-          // Reset first, because a savepoint can't end while the statement writes.
+          // Reset the statement first, because a savepoint can't end while a statement writes.
           statement.rewind()
           throw error
         }

@@ -15,8 +15,8 @@ import FoundationEssentials
 public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
   /// The text, with `?` for every bound value.
   public package(set) var text: String
-  /// The values, in the order of the `?`. A long list in an embedded `in` is bound to a single `?`, and is not part of
-  /// `bindings`.
+  /// The values, in the order of the `?`. If the text embeds an `in` condition with a long list, the list is bound to a
+  /// single `?` and is not part of `bindings`.
   public var bindings: [DatabaseValue] {
     arguments.compactMap { if case .value(let value) = $0 { value } else { nil } }
   }
@@ -28,7 +28,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
 
   enum Argument: Sendable, Hashable {
     case value(DatabaseValue)
-    /// A list that is bound as one value.
+    /// A list of values that is bound to a single `?`.
     case list([DatabaseValue])
     /// A value that a run of the prepared SQL supplies.
     case parameter(String)
@@ -86,7 +86,7 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     }
 
     /// Binds a value.
-    // Disfavored, because an array is also an `SqlValue`, and should become a list.
+    // Disfavored: an array is also an `SqlValue`, but another overload must write the array as a list.
     @_disfavoredOverload
     public mutating func appendInterpolation(_ value: any SqlValue) {
       guard !(value is any JSONList) else { return fail(.listInText) }

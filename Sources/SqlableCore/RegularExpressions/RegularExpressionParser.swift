@@ -132,7 +132,7 @@ struct RegularExpressionParser {
       guard scalars[start] == "(" else { throw failure("an anchor can't be repeated", at: quantifierStart) }
     default: break
     }
-    // A lazy quantifier matches the same texts as a greedy quantifier.
+    // Ignore a lazy quantifier's mark, because the quantifier matches the same texts as a greedy one.
     _ = take("?")
     if let again = next, again == "*" || again == "+" || again == "?" || again == "{" {
       throw failure("nothing to repeat before \(again)")

@@ -17,7 +17,7 @@ package struct ScalarSet: Sendable {
   var isNegated = false
 
   /// Returns true if the set matches a character, ignoring case. `scalars` are the character's lower and upper case. A
-  /// negated set matches if it lists none of them.
+  /// negated set matches if the set lists none of `scalars`.
   func contains(_ scalars: [Unicode.Scalar]) -> Bool { scalars.contains(where: has) != isNegated }
 
   func contains(_ scalar: Unicode.Scalar) -> Bool { has(scalar) != isNegated }
@@ -62,7 +62,7 @@ extension Unicode.Scalar {
     }
   }
 
-  /// The scalar, and its lower and upper case where that case is a single scalar.
+  /// The scalar, and its lowercase and uppercase forms if these are single scalars.
   var cases: [Unicode.Scalar] {
     if isASCII {
       guard ("a"..."z").contains(self) || ("A"..."Z").contains(self) else { return [self] }

@@ -103,7 +103,7 @@ extension SqlExpression.Call {
 }
 
 extension WindowFrame {
-  /// Throws if SQLite would reject the frame in every statement.
+  /// Throws if SQLite would reject the frame in every statement with `count` terms in the window's ORDER BY.
   fileprivate func check(order count: Int) throws {
     guard start.rank <= end.rank, start != .unboundedFollowing, end != .unboundedPreceding else {
       throw SqlError.invalidStatement("a window frame can't end before it starts")

@@ -1,7 +1,8 @@
 extension Renderer {
   private func dateFormat(of terms: [SqlExpression], _ wanted: String) throws -> ColumnType.DateFormat {
     let column = try terms.first.flatMap(column(of:))
-    // The storage class shows whether a bound value can be a date, but a cache key does not contain values.
+    // Write no cache key: only the storage class shows whether a bound value can be a date, and a key contains no
+    // values.
     if case .value = terms.first?.node { sql.refuseKey() }
     // A date without a column is bound in the default format.
     if column == nil, terms.first?.isRealValue == true { return .unixSecondsWithFraction }
@@ -53,7 +54,8 @@ extension Renderer {
     parameters.append(value)
   }
 
-  /// Writes a date plus a number of time units, which a term returns, in the storage format of the date's column.
+  /// Writes the sum of a date and a number of time units, in the storage format of the date's column. The number is the
+  /// value of a term.
   func writeDate(_ terms: [SqlExpression], plusTermOf unit: DateUnit, stack: Int) throws {
     let format = try dateFormat(of: terms, "adding(_:_:)")
     guard terms.count == 2 else { return }
@@ -66,7 +68,7 @@ extension Renderer {
     } else {
       try writeDate(terms, in: format, stack: stack) {
         let (days, name) = unit.modifier
-        // The operator || binds more tightly than *.
+        // In SQLite, `||` binds more tightly than `*`, so the product needs parentheses.
         if days > 1 { sql.append("(") }
         try write(terms[1], within: days > 1 ? .product : .concatenation, stack: stack + 10)
         if days > 1 { sql.append(text: " * \(days))") }
@@ -92,7 +94,8 @@ extension Renderer {
     let isText = format.isText
     sql.append(
       isText ? "strftime(" : format == .unixMilliseconds ? "(CAST(strftime('%s', " : "CAST(strftime('%s', ")
-    // SQLite has modifiers only for the start of a day, a month and a year.
+    // SQLite has modifiers only for the start of a day, a month and a year. For a shorter unit, an inner `strftime`
+    // returns the start as a text.
     let isInner = !isText && unit.startsWithinDay
     if isInner { sql.append("strftime(") }
     if isText || isInner { sql.append(text: "'\(unit.startPattern(in: format))', ") }

@@ -27,8 +27,8 @@ extension StatementWriter {
     guard let fullText = table.fullText, fullText.content == .none, table.key.contains(position) else {
       return sql.append("?")
     }
-    // FTS5 would accept a second row with an existing rowid, and misread both rows. The value '' in place of the rowid
-    // makes SQLite return SQLITE_MISMATCH.
+    // FTS5 would accept a second row with an existing rowid, and misread both rows. If the rowid exists, bind '' in its
+    // place: SQLite then returns SQLITE_MISMATCH.
     let rows = "\(table.name)_docsize".quotedName(inDatabase: table.database)
     let value = "?\(index + 1)"
     sql.append(text: "CASE WHEN EXISTS (SELECT 1 FROM \(rows) WHERE \"id\" = \(value)) THEN '' ELSE \(value) END")

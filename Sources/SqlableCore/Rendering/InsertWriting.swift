@@ -65,7 +65,8 @@ extension StatementWriter {
     try write(rest.upserts, positions, returnsId: false)
   }
 
-  /// Throws if the number of columns differs, or if a column can't store the type of the query's column.
+  /// Throws if the query and the insert have different numbers of columns, or if a column can't store the type of the
+  /// query's column.
   private func check(_ source: SelectQuery, fits positions: [Int]) throws {
     let given = source.clauses.columns
     guard given.count == positions.count else {
@@ -93,7 +94,8 @@ extension StatementWriter {
     writeConflict(conflict)
     sql.append("INTO ")
     sql.append(table)
-    // In a table named "excluded", excluded."a" would refer to the existing row, and an upsert would change nothing.
+    // If the table is named "excluded", `excluded."a"` would refer to the existing row, and the upsert would change
+    // nothing.
     if isNamedAsNewRow { sql.append(" AS \"own\"") }
   }
 
@@ -162,7 +164,7 @@ extension StatementWriter {
   /// Writes the condition of a partial unique index, with literals in place of values: SQLite finds the index by the
   /// text of its condition.
   private func write(conditionOfIndex condition: SqlExpression, _ target: [Int]) throws {
-    // For a key that is the rowid, SQLite would ignore the condition.
+    // Refuse the condition: for a key that is the rowid, SQLite would ignore it.
     guard !table.keyIsRowid || target != table.key else {
       throw SqlError.invalidStatement(
         "the first `where:` of onConflict is for a partial index, but the primary key of table \(table.name) "

@@ -43,7 +43,7 @@ extension Select {
     do { return try query.withValues().sql } catch { return SqlError.comment(error) }
   }
 
-  /// The values bound to each `?`, in order. Empty if the query can't be run.
+  /// The values bound to the `?` of the SQL, in order. Empty if the query can't be run.
   public var bindings: [DatabaseValue] { (try? query.withValues().bindings) ?? [] }
 }
 

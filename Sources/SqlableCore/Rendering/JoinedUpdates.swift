@@ -1,5 +1,6 @@
 extension StatementWriter {
-  /// Writes an update that joins other tables. Join conditions go into WHERE, because the first table has no ON.
+  /// Writes an update that joins other tables. Join conditions go into WHERE, because the first table after FROM has no
+  /// ON.
   func writeJoinedAssign(_ query: UpdateQuery) throws {
     try query.checkJoins()
     let clauses = SelectQuery.Clauses(sources: query.tables, results: [])

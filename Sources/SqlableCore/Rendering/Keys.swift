@@ -25,7 +25,7 @@ extension SqlBuffer {
   }
 
   private func append(key column: ColumnDefinition) {
-    // The address of a definition that is not retained forever could be reused for another column.
+    // If a definition is not retained forever, its address could be reused for another column.
     guard column.isKept else { return refuseKey() }
     append(address: column)
   }
@@ -41,7 +41,7 @@ extension SqlBuffer {
   func append(keyOfPlain query: SelectQuery, _ parameters: ParameterBuffer) -> Bool {
     guard query.isPlain else { return false }
     let (limit, start, values) = (query.limit, count, parameters.count)
-    // A query with a negative limit has no cache key. Writing the SQL throws the error.
+    // A query with a negative limit has no cache key. The error of such a query is thrown when its SQL is written.
     if let limit, limit < 0 { return false }
     let form: UInt64 =
       switch query.form {

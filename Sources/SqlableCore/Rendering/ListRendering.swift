@@ -46,8 +46,8 @@ extension Renderer {
       write(.text(text))
       sql.append("))")
     case .unpadded where parameters.lists != .pointers:
-      // In ORDER BY, an older SQLite reads `IN ()` as a column's position, so an empty list is a subquery, except in
-      // declarations.
+      // In ORDER BY, older SQLite versions read `IN ()` as a column's position. An empty list is therefore a subquery,
+      // except in declarations.
       let isQuery = values.isEmpty && parameters.lists == .expanded
       sql.append(isQuery ? " IN (SELECT 0 WHERE 0" : " IN (")
       for (index, value) in values.enumerated() {

@@ -16,7 +16,8 @@ extension SelectWriter {
       // In a cache key, the address identifies the columns of the alias.
       if sql.isKey { sql.append(address: source.table) }
       if visible.contains(where: source.isDefinedLike) {
-        // The two queries of this name must be equal, including their values, but a cache key contains no values.
+        // Use no cache key. The two queries of this name must be equal, including their values, but a cache key
+        // contains no values.
         if sql.isKey { sql.refuseKey() }
         continue
       }
@@ -49,7 +50,7 @@ extension SelectWriter {
     if !isFirst { sql.append(" ") }
   }
 
-  /// Returns the named queries that are visible inside a query that defines these sources.
+  /// Returns the named queries that are visible inside a query whose WITH clause defines `sources`.
   func visible(afterDefining sources: [SelectQuery.Source]) -> [SelectQuery.Source] {
     visible.filter { !sources.contains(where: $0.isNamedLike) } + sources
   }

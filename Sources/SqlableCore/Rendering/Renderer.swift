@@ -12,7 +12,7 @@ package struct Renderer {
   let defined: [String]
   let sql: SqlBuffer
   let parameters: ParameterBuffer
-  /// The number of symbols on the parser's stack before each expression.
+  /// The number of symbols on the stack of SQLite's parser when an expression begins.
   var baseStack = 0
   /// True in ORDER BY and GROUP BY. There, older versions of SQLite read `x IN ()` as 0, the position of a column.
   var isOrdering = false
@@ -69,10 +69,10 @@ package struct Renderer {
   /// Writes a term. `stack` is the number of symbols on the parser's stack before the term.
   @inline(never)
   func write(_ expression: SqlExpression, within outer: Precedence, stack: Int) throws {
-    // The short key of a comparison contains no parentheses. So use it only where the SQL needs no parentheses.
+    // The short key of a comparison contains no parentheses. Use this key only if the SQL needs no parentheses.
     if sql.isKey {
       if outer <= .equality, sql.append(keyOfComparison: expression, parameters) { return }
-      // A decoded statement has no cache key. The walk for the SQL text follows.
+      // A decoded statement has no cache key. Stop here, because the terms are written again for the SQL text.
       guard sql.hasKey else { return }
     }
     let precedence = strength(of: expression)
@@ -210,7 +210,7 @@ package struct Renderer {
   private func checkDecimals(_ expression: SqlExpression) throws {
     // The closure does not capture the renderer, because each lookup would copy the renderer.
     let defect = expression.decimalDefect { [scope] reference, alias in
-      // A missing column is reported elsewhere.
+      // Ignore the error, because a missing column is reported elsewhere.
       try? (alias.map { try scope.find(reference, ofAlias: $0) } ?? scope.find(reference)).column
     }
     if let defect { try refuse(defect) }
@@ -263,15 +263,15 @@ package struct Renderer {
     throw term.error.at(table: term.column.map(scope.tableName(of:)) ?? table.name)
   }
 
-  // The maximum number of symbols that the expression itself puts on the parser's stack, without its operands.
+  // Returns the maximum number of symbols that the expression itself puts on the parser's stack, without its operands.
   private func ownStack(of expression: SqlExpression) -> Int {
     switch expression.node {
     // IN (SELECT value FROM sqlable_values(?)
     case .isIn(let term, _) where term.rowTerms == nil: 13
-    // … FROM json_each(?) AS r JOIN json_each(r.value) AS v1 ON v1.key = 0
+    // The longest case: … FROM json_each(?) AS r JOIN json_each(r.value) AS v1 ON v1.key = 0
     case .isIn: 20
     case .like: 4
-    // A function with an OVER that has all clauses.
+    // The longest case: a function with an OVER that has all clauses.
     case .call, .special: 12
     // The longest case: the last part of a combined query that has named queries, LIMIT and OFFSET.
     case .query: 20

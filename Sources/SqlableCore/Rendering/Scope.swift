@@ -38,7 +38,8 @@ package final class Scope: Sendable {
     self.isInText = isInText || outer?.isInText == true
     self.outer = outer
     self.named = named
-    // A full-text index has columns with the same names as the columns of its table.
+    // A query that searches a full-text index is not plain, because the index has columns with the same names as its
+    // table.
     isPlain =
       sources.count == 1 && sources[0].alias == nil && outer == nil
       && !(sources[0].isSearched && sources[0].table.fullText?.isExternal == true)
@@ -93,8 +94,9 @@ package final class Scope: Sendable {
     package var aliasedTable: TableInfo? = nil
   }
 
-  /// Finds a column without an alias: first in tables without an alias, then in tables with an alias. Searches from the
-  /// inner query outward.
+  /// Finds the table of a column reference that names no alias. First searches the tables without an alias of this
+  /// query and all outer queries, from the inner query outward. Then searches the tables with an alias in the same
+  /// order.
   package func find(_ reference: ColumnReference) throws -> ResolvedColumn {
     if let resolved = try find(
       reference, at: { source, definition in source.table.columns.firstIndex { $0.definition === definition } })
@@ -183,8 +185,8 @@ package final class Scope: Sendable {
       table: nil, column: reference.name)
   }
 
-  /// Finds a model's table by its alias. Without an alias, the table without an alias is preferred, or else the model's
-  /// only table. Returns nil for tables known only to SQL text.
+  /// Finds a model's table by its alias. If `alias` is nil, prefers a table without an alias; otherwise takes the
+  /// model's only table. Returns nil for tables known only to SQL text.
   func source(of table: TableInfo, alias: String?) throws -> SelectQuery.Source? {
     if isFree { return nil }
     var scope: Scope? = self
@@ -215,7 +217,8 @@ package final class Scope: Sendable {
     return nil
   }
 
-  /// Returns a column of an enclosing query that the term uses outside its subqueries; nil if there is no such column.
+  /// Returns a column in the term that belongs to an enclosing query; nil if there is no such column. Does not search
+  /// the term's subqueries.
   func outerColumn(of term: SqlExpression) -> ColumnReference? {
     func isOutside(_ isSource: (SelectQuery.Source) -> Bool) -> Bool? {
       if sources.contains(where: isSource) { return false }
@@ -268,7 +271,8 @@ package final class Scope: Sendable {
     }
   }
 
-  /// Returns the name of the table with a column, in this or an enclosing query; nil if no table has the column.
+  /// Returns the name of the table that has a column. Searches the tables of this query and of the enclosing queries;
+  /// nil if no table has the column.
   package func tableName(of reference: ColumnReference) -> String? {
     var scope: Scope? = self
     while let current = scope {

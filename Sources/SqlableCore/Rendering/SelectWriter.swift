@@ -79,7 +79,8 @@ struct SelectWriter {
   func write(existenceIn query: SelectQuery) throws {
     var clauses = query.clauses
     let isPlain = !clauses.isDistinct && clauses.compounds.isEmpty && clauses.rows.isEmpty
-    // A term can be an aggregate, which returns a row even if the tables are empty.
+    // Omit the results only if all of them are models. A term can be an aggregate, which returns a row even if the
+    // tables are empty.
     if isPlain, clauses.results.allSatisfy({ if case .model(_, []) = $0 { true } else { false } }) {
       clauses.results = []
     }
@@ -108,7 +109,7 @@ struct SelectWriter {
 
   private func writeCompounds(_ query: SelectQuery.Clauses, definesQueries: Bool) throws {
     guard !query.compounds.isEmpty else { return }
-    // The names and columns of the whole combined query, which every part uses.
+    // Every part uses the names and columns of the whole combined query.
     let names = names(of: query)
     let (columns, count) = sql.isKey ? ([], 0) : (query.columns, query.columnCount)
     // The writer for parts that are themselves combined, ordered or limited. Such a part becomes a subquery, because
@@ -169,7 +170,8 @@ struct SelectWriter {
     let formats = zip(query.dateFormats, other.dateFormats)
     for ((column, otherColumn), (format, otherFormat)) in zip(zip(columns, other.columns), formats) {
       if let format, let otherFormat, format.written != otherFormat.written {
-        // A registered function can return dates in seconds, which can be mixed with dates in any format of seconds.
+        // A registered function can return dates in seconds. Such dates can be mixed with the dates of any column that
+        // stores seconds.
         let isComputed = column.type == nil || otherColumn.type == nil
         guard isComputed, format.canMix(with: otherFormat) else {
           throw SqlError.invalidStatement("combined queries mix dates in different storage formats")
@@ -210,9 +212,9 @@ struct SelectWriter {
     return Renderer(scope, sql: sql, parameters: parameters, baseStack: baseStack + (isNested ? 21 : 0))
   }
 
-  /// Returns the number of symbols on the parser's stack before a clause's terms: the clause's `symbols`, the symbols
-  /// of WITH, and the symbols of previous parts. Results and filters of nested queries need this exact number, because
-  /// associations nest queries deeply. Other clauses assume 21 symbols, more than any clause has.
+  /// Returns the number of symbols on the parser's stack before the terms of a clause. The clause itself has `symbols`;
+  /// WITH and the earlier parts of a compound query add symbols. The results and filters of nested queries need the
+  /// exact number, because associations nest queries deeply. Other clauses assume 21 symbols, more than any clause has.
   private func stack(symbols: Int, of query: SelectQuery.Clauses, isPart: Bool) -> Int {
     isNested ? baseStack + symbols + (query.definesQueries ? 3 : 0) + (isPart ? 2 : 0) : baseStack
   }
@@ -249,7 +251,7 @@ struct SelectWriter {
       let joined =
         sql.isKey || isLast || query.sources[index].condition == nil
         ? renderer : renderer.joining(query.sources[...index])
-      // Passed as borrowed: a copy of the source would take most of the time.
+      // Pass the source without a copy, because the copy would take most of the time.
       try write(query.sources[index], renderer, joined, hidden: names)
     }
     if let filter = query.filter {
@@ -319,8 +321,8 @@ struct SelectWriter {
         throw SqlError.invalidStatement("the table of a full-text search needs an inner or cross join").at(
           table: table.name)
       }
-      // Append the join condition to the ON of the full-text index: `JOIN t JOIN index ON … AND …`. Two ON clauses
-      // would need parentheses.
+      // Join the index after the table, with a single ON for both: `JOIN t JOIN index ON … AND …`. Two ON clauses would
+      // need parentheses.
       renderer.writeIndex(of: copy source)
       guard let condition = source.condition else { return }
       sql.append(" AND ")

@@ -50,7 +50,8 @@ package struct StatementWriter {
 
   // MARK: Rows to change
 
-  /// Writes the condition of an update or delete. A limit becomes a subquery: UPDATE … LIMIT needs a compile option.
+  /// Writes the condition of an update or delete. A limit becomes a subquery, because SQLite accepts UPDATE … LIMIT
+  /// only with a compile-time option.
   private func write(_ selection: RowSelection, _ hint: IndexHint?) throws {
     guard selection.isLimited else {
       if !selection.rest.isDefault { try renderer.check(selection.rest.value.order) }
@@ -122,7 +123,7 @@ package struct StatementWriter {
     sql.append("UPDATE ")
     writeConflict(query.conflict)
     sql.append(table)
-    // With a limit, the hint applies to the subquery that finds the rows.
+    // If the statement has a limit, the hint applies to the subquery that finds the rows.
     let hint = query.rest.value.indexHint
     if !query.selection.isLimited, let hint { try sql.append(hint: hint) }
     sql.append(" SET ")
@@ -199,7 +200,7 @@ package struct StatementWriter {
     }
   }
 
-  /// Returns the value to bind for a written column: NULL if the struct has no value for a chosen column.
+  /// Returns the value to bind for a column that the statement writes: NULL if the struct has no value for the column.
   func written(_ parameter: BoundValue) -> BoundValue { parameter.isSet ? parameter : .null }
 
   /// Returns the positions of the columns that the caller chose to write. Throws for generated columns.

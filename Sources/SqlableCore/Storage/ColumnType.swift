@@ -100,7 +100,7 @@ public struct ColumnType: Sendable, Hashable {
       switch self {
       case .iso8601, .iso8601AssumingUTC: ("strftime('%Y-%m-%dT%H:%M:%fZ', ", ")")
       case .sqliteText: ("strftime('%Y-%m-%d %H:%M:%f', ", ")")
-      // The precision of a Julian day is milliseconds.
+      // A Julian day is precise only to the millisecond.
       case .unixSecondsWithFraction: ("round((julianday(", ") - 2440587.5) * 86400.0, 3)")
       case .unixSeconds: ("CAST(strftime('%s', ", ") AS INTEGER)")
       case .unixMilliseconds: ("CAST(round((julianday(", ") - 2440587.5) * 86400000.0) AS INTEGER)")
@@ -193,7 +193,7 @@ public struct ColumnType: Sendable, Hashable {
 
   func takesValues(of other: ColumnType) -> Bool {
     switch (base, other.base) {
-    // The scale of the values is unknown.
+    // A column of type `any` can store decimals of any scale.
     case (.decimal, .any): false
     case (.real, .integer), (.real, .boolean), (.integer, .boolean), (.any, _), (_, .any): true
     case (.date(let format), .date(let another)): format.written == another.written

@@ -54,7 +54,8 @@ extension DatabaseValue: Hashable {
     case .null: break
     case .integer(let integer): hasher.combine(integer)
     case .real(let real): hasher.combine(real)
-    // `==` compares bytes. Hashing the characters is valid too, because text with equal bytes has equal characters.
+    // `==` compares the bytes of texts. Hashing the characters is valid, because texts with equal bytes have equal
+    // characters.
     case .text(let text): hasher.combine(text)
     case .blob(let data): hasher.combine(data)
     }

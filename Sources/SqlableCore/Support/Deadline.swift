@@ -2,7 +2,7 @@
 package enum Deadline {
   @TaskLocal package static var current: ContinuousClock.Instant?
 
-  /// Returns the time that is `duration` from now, or the current deadline if the current deadline is earlier.
+  /// Returns the time that is `duration` from now, or the current deadline if that is earlier.
   package static func after(_ duration: Duration) -> ContinuousClock.Instant {
     let end = ContinuousClock.now.advanced(by: duration)
     return current.map { min($0, end) } ?? end

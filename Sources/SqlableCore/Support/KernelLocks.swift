@@ -23,8 +23,8 @@ package struct KernelLock: Hashable {
 
 /// The kernel's list of file locks.
 package enum KernelLocks {
-  /// All locks. One reading can miss some locks, because the kernel returns the list in parts, and locks change in
-  /// between.
+  /// All locks in the kernel's list. A single reading can miss some locks, because the kernel returns the list in
+  /// parts, and locks change in between.
   package static var all: [KernelLock] {
     (text(ofFileAt: "/proc/locks", upTo: 1 << 22) ?? "").split(separator: "\n").compactMap { KernelLock($0) }
   }

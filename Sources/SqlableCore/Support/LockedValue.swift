@@ -15,8 +15,8 @@ package final class LockedValue<Value>: @unchecked Sendable {
 
   package init(_ value: Value) {
     self.value = value
-    // A thread that finds the lock taken first waits for some microseconds on its processor: most critical sections are
-    // shorter than the system calls that would suspend and wake the thread.
+    // A thread that finds the lock taken spins for some microseconds before it sleeps. Most critical sections are
+    // shorter than the system calls that suspend and wake a thread.
     var attributes = pthread_mutexattr_t()
     pthread_mutexattr_init(&attributes)
     pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_ADAPTIVE_NP))
@@ -37,7 +37,7 @@ package final class LockedValue<Value>: @unchecked Sendable {
     return try body(&value)
   }
 
-  /// Takes the lock in one fork handler; another fork handler calls `unlock()`.
+  /// Takes the lock before a fork. The handlers that run after the fork call `unlock()`.
   package func lock() { pthread_mutex_lock(mutex) }
 
   package func unlock() { pthread_mutex_unlock(mutex) }

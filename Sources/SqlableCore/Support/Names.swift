@@ -34,7 +34,7 @@ extension String {
   /// True if both strings have the same bytes. Unlike SQLite, `==` treats the two encodings of an é as the same name.
   @inline(never)
   package func isExactly(_ other: String) -> Bool {
-    // Strings with identical storage, such as copies, have equal bytes.
+    // Copies of a string have identical storage. Identical storage means equal bytes.
     if MemoryLayout<String>.size == MemoryLayout<(UInt64, UInt64)>.size,
       unsafeBitCast(self, to: (UInt64, UInt64).self) == unsafeBitCast(other, to: (UInt64, UInt64).self)
     {

@@ -20,7 +20,7 @@ package final class PartialFile: @unchecked Sendable {
 
   package enum Claim {
     case file(PartialFile)
-    /// Another owner is alive.
+    /// The file has another owner, which still runs.
     case inUse
     /// Another program's file has the temporary name, or that name with one of the `suffixes`. The value is the path of
     /// the other program's file.
@@ -59,7 +59,7 @@ package final class PartialFile: @unchecked Sendable {
         guard code == EWOULDBLOCK || code == EINTR else { throw SqlError.system("lock", path, code) }
         return .inUse
       }
-      // The previous owner might have renamed or removed the file after this method opened the file.
+      // Check the path again: the previous owner might have renamed or removed the file after this method opened it.
       var info = stat()
       guard fstat(descriptor, &info) == 0, FileIdentity.linkInfo(path).map({ FileIdentity($0) }) == FileIdentity(info)
       else {
@@ -90,7 +90,8 @@ package final class PartialFile: @unchecked Sendable {
     close(descriptor)
   }
 
-  /// Removes the file after its journal, WAL and shared memory, which a killed `VACUUM INTO` leaves.
+  /// Removes the journal, the WAL and the shared memory that a killed `VACUUM INTO` can leave, and then the file
+  /// itself.
   private static func remove(_ path: String) throws {
     for suffix in suffixes + [""] where unlink(path + suffix) != 0 && errno != ENOENT {
       throw SqlError.system("remove", path + suffix, errno)

@@ -70,7 +70,7 @@ extension String {
 }
 
 extension Collection<UInt8> where SubSequence == Self {
-  /// The first words of this SQL in upper case, without comments and semicolons.
+  /// Returns the first words of this SQL in upper case, without comments and semicolons.
   // Processes bytes, because this function runs for every raw statement, and processing characters takes ten times as
   // long.
   package func firstKeywords(_ count: Int) -> [String] {
@@ -102,7 +102,7 @@ extension UnsafeBufferPointer<UInt8> {
     while first?.isSymbol(";") == true { first = tokens.next() }
     guard let first, first.kind == .word else { return nil }
     guard first.isWord("with") else { return first.keyword }
-    // After WITH, the verb is the first word that directly follows a closing parenthesis, except AS. The other words
+    // After WITH, the verb is the first word that directly follows a closing parenthesis and is not AS. The other words
     // outside the parentheses belong to the common table expressions.
     var (depth, isAfterParentheses) = (0, false)
     while let token = tokens.next(), !token.isSymbol(";") {

@@ -104,7 +104,7 @@ package struct SQLTokenizer: Sequence, IteratorProtocol {
         while position < bytes.count, byte() != UInt8(ascii: "\n") { position += 1 }
         isOpen = position == bytes.count
       case UInt8(ascii: "/") where byte(1) == UInt8(ascii: "*"):
-        // At the end of the text, SQLite reads the operators `/` and `*` instead of a comment.
+        // If the text ends with `/*`, SQLite reads two operators instead of a comment.
         guard position + 2 < bytes.count else {
           isOpen = true
           return

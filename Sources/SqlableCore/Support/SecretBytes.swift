@@ -48,7 +48,7 @@ package final class SecretBytes: @unchecked Sendable {
 
   deinit {
     guard let start = memory.baseAddress else { return }
-    // Unlike `memset`, the compiler can't remove this call.
+    // The compiler can't remove this call, unlike a call of `memset`.
     explicit_bzero(start, memory.count)
     munmap(start, memory.count)
   }

@@ -86,8 +86,8 @@ package final class SharedThreads: Sendable {
       // A thread that has returned from `whileBlocked` no longer needs a replacement.
       if state.running > limit {
         state.running -= 1
-        // This thread ends. If a closure waits, wake another thread, because the signal for the closure might have
-        // woken this thread.
+        // This thread ends. The signal for a waiting closure might have woken this thread, so wake another thread for
+        // the closure.
         guard state.head < state.blocks.count, state.idle > state.woken else { return (.end, false) }
         state.woken += 1
         return (.end, true)
@@ -100,15 +100,15 @@ package final class SharedThreads: Sendable {
     return next
   }
 
-  /// Waits until a closure was added; returns false if the thread must end.
+  /// Waits until a closure is added; returns false if the thread must end.
   private func waitForBlock() -> Bool {
     if bell.wait(timeout: .now() + SharedThreads.patience) == .timedOut {
       let goesOn = state.withLock { state -> Bool? in
         // If every idle thread was signalled, one of the signals is for this thread.
         guard state.idle > state.woken else { return nil }
         state.idle -= 1
-        // A closure can wait although no idle thread is signalled: the thread that was signalled for the closure has
-        // ended, because there were too many threads.
+        // Take a waiting closure even without a signal: the thread that was signalled for the closure might have ended,
+        // because there were too many threads.
         if state.head < state.blocks.count { return true }
         state.running -= 1
         return false

@@ -15,7 +15,7 @@ package struct AppendedList<Element: Sendable>: RandomAccessCollection, Sendable
   package var startIndex: Int { 0 }
 
   package subscript(position: Int) -> Element {
-    // Never fails: only the library reads elements of lists, always at valid positions.
+    // This never happens, because only the library reads elements of lists, always at valid positions.
     guard let storage, position < endIndex else { preconditionFailure("the index is out of range") }
     return storage[position]
   }

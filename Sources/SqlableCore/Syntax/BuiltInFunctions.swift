@@ -121,7 +121,7 @@ extension SqlExpression.Call.BuiltIn {
       case scaled
       case ofArguments
       /// The value of the first argument in one of the rows, as for `max` and `lag`. The second argument, if any, is a
-      /// number or position of rows. The third argument, if any, is the default.
+      /// number of rows, or the position of a row. The third argument, if any, is the default.
       case ofRow
     }
 
@@ -137,7 +137,7 @@ extension SqlExpression.Call.BuiltIn {
     package enum Constants {
       case nothing, format
       case allButFirst
-      /// All arguments except the first. These arguments are paths within JSON.
+      /// All arguments except the first are paths within JSON.
       case paths
       /// Paths within JSON, each followed by its value.
       case pathsOfValues
@@ -157,7 +157,8 @@ extension SqlExpression.Call.BuiltIn {
       static var takesDecimals: Traits { Traits(rawValue: 8) }
       /// An aggregate whose result depends on the order of its rows.
       package static var takesOrder: Traits { Traits(rawValue: 16) }
-      /// A window function that returns the same result for all peers: rows that are equal in the window's order.
+      /// The window function returns the same result for all peers. Peers are rows that are equal in the window's
+      /// order.
       package static var equalForPeers: Traits { Traits(rawValue: 32) }
       /// The function's run time grows with the product of the lengths of its first two arguments.
       package static var multipliesLengths: Traits { Traits(rawValue: 64) }

@@ -201,7 +201,7 @@ public struct WindowFrame: Sendable, Hashable {
     WindowFrame(unit: .rows, start: start, end: end, exclusion: exclusion)
   }
 
-  /// A frame with bounds measured in the value that orders the rows.
+  /// A frame whose bounds are distances from the current row's value of the ORDER BY term.
   public static func range(_ start: Bound, _ end: Bound, excluding exclusion: Exclusion = .noOthers) -> WindowFrame {
     WindowFrame(unit: .range, start: start, end: end, exclusion: exclusion)
   }

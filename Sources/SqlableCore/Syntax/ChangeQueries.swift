@@ -60,7 +60,7 @@ package struct UpdateQuery: Sendable, Hashable {
     /// The columns to write from a struct; nil for all columns.
     package var columns: [ColumnReference]?
     package var assignments: [Assignment] = []
-    /// Joined tables whose rows provide values, each with its join condition.
+    /// The joined tables from which the update takes values, each with its join condition.
     package var sources: [SelectQuery.Source] = []
     fileprivate var selection = RowSelection()
     package var indexHint: IndexHint?

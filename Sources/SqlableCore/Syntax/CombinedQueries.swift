@@ -13,7 +13,7 @@ extension SelectQuery {
     var query = self
     query.clauses.compounds = []
     let message = "combined queries are nested more than \(SqlExpression.maximumDepth) deep"
-    // Modified in place: Swift 6.3.1 reads freed memory if the error is copied out of `clauses`.
+    // Modify `clauses` in place: Swift 6.3.1 reads freed memory if the error is copied out of `clauses`.
     query.clauses.note(.invalidStatement(message))
     return query
   }

@@ -5,7 +5,7 @@ extension SqlExpression {
   /// A function that finds the declaration of a column. A decoded term contains only the column's name.
   typealias ColumnLookup = (ColumnReference, _ alias: String?) -> ColumnDefinition?
 
-  /// The operands whose scale the result of the arithmetic keeps.
+  /// The operands of an arithmetic operation whose result has the operands' scale. Empty for any other term.
   private var operands: [SqlExpression] {
     switch node {
     case .negative(let term): [term]
@@ -109,7 +109,7 @@ extension SqlExpression {
     let decimal = terms[0]
     guard decimal.scale(lookup) != nil else { return mixed(terms.first { $0.scale(lookup) != nil } ?? decimal) }
     for term in terms {
-      // A parameter would be bound without the scale.
+      // Refuse a parameter, because its value would be bound without the scale.
       if case .parameter = term.node { return mixed(decimal) }
       guard term.fits(decimal, lookup) else { return mixed(decimal) }
     }
@@ -179,7 +179,7 @@ extension SqlExpression {
 }
 
 extension SqlExpression.BinaryOperator {
-  /// True if the operator is arithmetic that keeps a decimal's scale.
+  /// True if the operator is an arithmetic operator that keeps a decimal's scale.
   var takesDecimals: Bool {
     switch self {
     case .plus, .minus, .times, .remainder: true

@@ -175,7 +175,7 @@ extension SqlExpression.Call.BuiltIn {
 }
 
 extension SqlExpression.BinaryOperator {
-  /// True if the operator is arithmetic, for which SQLite would treat TEXT and BLOB as 0.
+  /// True if the operator is arithmetic. SQLite would convert a TEXT or BLOB operand to a number, usually 0.
   fileprivate var takesNumbers: Bool {
     switch self {
     case .plus, .minus, .times, .divided, .remainder, .bitAnd, .bitOr, .shiftedLeft, .shiftedRight: true

@@ -70,9 +70,8 @@ extension SelectQuery.Clauses {
   /// True if the query has clauses that SQLite allows in a part of a combined query only inside a subquery.
   var isNested: Bool { !compounds.isEmpty || !order.isEmpty || limit != nil || offset != nil }
 
-  /// True if another query can become a further part of this combined query, instead of being combined with this query
-  /// as a whole. The operator must be UNION or UNION ALL, and must combine all parts. The query must have no order or
-  /// limit.
+  /// True if another query can be appended to this combined query as one more part. Otherwise this query must first
+  /// become a subquery. All operators must be the same, UNION or UNION ALL, and the query must have no order or limit.
   func continues(_ operation: SelectQuery.Compound.Operator) -> Bool {
     guard operation == .union || operation == .unionAll, !compounds.isEmpty, order.isEmpty else { return false }
     return limit == nil && offset == nil && defect == nil && compounds.allSatisfy { $0.operation == operation }
@@ -85,7 +84,7 @@ extension SelectQuery.Clauses {
     return (sources + parts.flatMap(\.sources)).filter(\.isDefined)
   }
 
-  /// Sets the result's columns. A model is resolved to its table if that table is already joined.
+  /// Sets the result's columns. If a model's table is already joined, the result refers to the joined table.
   mutating func give(_ results: [SelectQuery.Result]) {
     guard results.contains(where: \.isUnjoined) else {
       self.results = results
@@ -104,13 +103,13 @@ extension SelectQuery.Clauses {
         let message = "\(join) may find no row of \(alias ?? table.name); select \(alias ?? table.name) as an optional"
         note(.invalidStatement(message).at(table: table.name))
       }
-      // Keeps the terms that replace columns of the model.
+      // Keep the terms that replace columns of the model.
       return former.first { if case .model(match, _) = $0 { true } else { false } } ?? .model(match)
     }
   }
 
-  /// Returns the description of the join that can leave the table at this position without a row, for an error message;
-  /// nil if no join can.
+  /// If a join can leave the table at this position without a row, returns the join's description for an error message;
+  /// otherwise nil.
   func joinMissing(_ index: Int) -> String? {
     if sources[index].join.keepsEarlier { return "a \(sources[index].join.rawValue) join" }
     return sources[(index + 1)...].first(where: \.join.keepsJoined).map { "a \($0.join.rawValue) join" }
@@ -188,9 +187,9 @@ extension SelectQuery.Clauses {
     }
   }
 
-  /// Returns the position, from 1, of the result column that ORDER BY and GROUP BY must name instead of a term; nil if
-  /// they can repeat the term. SQLite does not recognize a repeated term that binds values, and a combined query can
-  /// only be ordered by its columns.
+  /// Returns the position, counted from 1, of the result column that ORDER BY and GROUP BY must name instead of
+  /// repeating a term. Nil if they can repeat the term. The position is needed in two cases: SQLite does not recognize
+  /// a repeated term that binds values, and a combined query can only be ordered by its columns.
   func position(of term: SqlExpression) -> Int? {
     if sources.isEmpty { return positionInParts(term) }
     switch term.node {
@@ -215,8 +214,8 @@ extension SelectQuery.Clauses {
     return nil
   }
 
-  /// Returns the term's position in the result of the first combined query that contains the term. Used if the first
-  /// query has literal rows, whose columns have no names.
+  /// Searches the queries after the first one of a UNION or similar. Returns the term's position in the first result
+  /// that contains the term. Used if the first query has literal rows, whose columns have no names.
   private func positionInParts(_ term: SqlExpression) -> Int? {
     for compound in compounds {
       let part = compound.query.clauses

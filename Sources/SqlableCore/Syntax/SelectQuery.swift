@@ -11,8 +11,8 @@ package struct SelectQuery: Sendable, Hashable {
   @usableFromInline package let form: Form
   /// All clauses, if the query has more than the inline clauses; nil otherwise.
   private var box: Box?
-  // One table, a filter and a limit: the only clauses of most queries. Stored inline, because each modifier copies the
-  // query.
+  // Most queries have only these clauses: one table, a filter and a limit. The three clauses are stored inline, because
+  // each modifier copies the query.
   unowned(unsafe) private var inlineTable: TableInfo
   private var inlineFilter: InlineFilter
   private var inlineLimit: Int?
@@ -32,7 +32,8 @@ package struct SelectQuery: Sendable, Hashable {
     inlineFilter = .none
   }
 
-  /// Creates a query for the row with a key. The value is already converted for the table's only key column.
+  /// Creates a query for the row with this key. The table has a single key column, and `key` is already converted for
+  /// storage in this column.
   @usableFromInline
   init(of table: TableInfo, storedKey key: DatabaseValue) {
     form = .rows
@@ -212,7 +213,7 @@ extension SelectQuery {
     var isUnjoined: Bool { if case .table = self { true } else { false } }
   }
 
-  /// A term that is read instead of a column.
+  /// A term that a query reads in place of a column.
   package struct Replacement: Sendable, Hashable {
     package let column: ColumnReference
     package let term: SqlExpression

@@ -144,8 +144,8 @@ public struct SqlExpression: Sendable, Hashable {
   /// The maximum depth as SQLite counts it. SQLite rejects expressions deeper than 1000, and counts the depth of a
   /// subquery twice.
   static let maximumHeight: Int16 = 480
-  /// The maximum number of terms in an AND or OR without parentheses. SQLite turns a chain of ANDs into a tree as deep
-  /// as the chain is long, so longer chains are balanced.
+  /// The maximum number of terms that are joined by AND or OR without parentheses. SQLite's tree for such a chain is as
+  /// deep as the chain is long, so longer chains become balanced trees.
   static let maximumChain = 100
 
   package init(_ node: Node) {
@@ -348,7 +348,7 @@ extension SqlExpression {
     count <= maximumChain * maximumChain ? maximumChain : maximumChain * maximumChain
   }
 
-  /// The maximum number of levels of parts in a split chain. Small parts consist of terms; large parts consist of small
+  /// The maximum depth of a chain that is split into parts: small parts contain terms, and large parts contain small
   /// parts.
   static let chainLevels = 2
 }

@@ -102,7 +102,8 @@ extension StatementTree {
     }
   }
 
-  /// Returns the modifier's name for an error. For an insert of a query, adds that the query can have the modifier.
+  /// Returns the modifier for an error message. For an insert of a query, the message adds that the query itself can
+  /// have the modifier.
   private func refusal(_ modifier: String) -> String {
     if case .insert(let query) = self, query.form == .query { "\(modifier); its query can" } else { modifier }
   }
@@ -125,7 +126,8 @@ extension StatementTree {
     }
   }
 
-  /// Changes the order, limit or offset of a read, update or delete. Refuses an update or delete of a struct.
+  /// Changes the order, limit or offset of a read, update or delete. Refuses every other statement, and an update or
+  /// delete of a single struct.
   private mutating func select(
     _ modifier: String, _ read: (inout SelectQuery) -> Void, _ change: (inout RowSelection.Clauses) -> Void
   ) {

@@ -22,7 +22,7 @@ extension SqlExpression {
       case day
       /// A date to which a constant number of time units is added.
       case shifted(Int, DateUnit)
-      /// The date `a`, to which `b` time units are added.
+      /// The date `a` plus `b` units of time.
       case shiftedBy(DateUnit)
       /// The first moment of the period that contains a date.
       case startOf(DateUnit)
@@ -38,7 +38,8 @@ extension SqlExpression {
       var bindsValues: Bool { if case .shifted = self { true } else { false } }
     }
 
-    /// The operand whose storage format the result has, such as the format of a date; nil if there is no such operand.
+    /// The operand that determines the result's storage format, such as the format of a date; nil if there is no such
+    /// operand.
     var formTerm: SqlExpression? {
       switch form {
       case .choice: terms.count > 1 ? terms[1] : nil

@@ -54,7 +54,8 @@ package struct TermChain: RandomAccessCollection, Sendable {
   var size: SqlExpression.Size {
     switch form {
     case .few(let terms):
-      // The chain adds one level to the depth. Each term after the first adds an operator, and a level to the height.
+      // The chain adds one level to the depth. For the height, each term after the first adds a level, because it adds
+      // an operator.
       var size = SqlExpression.Size(depth: 0, height: 0)
       for index in terms.indices {
         let next = terms[index].size
@@ -101,8 +102,8 @@ extension TermChain {
   private struct Slot: Sendable {
     let term: SqlExpression
     let depth: Int16
-    /// For each level, the height of its last part, which is still incomplete; 0 if this part is empty. A part of level
-    /// 0 consists of terms. A part of level 1 consists of complete parts of level 0, and so on.
+    /// The heights of the incomplete parts, one for each level; 0 for an empty part. A part of level 0 consists of
+    /// terms. A part of level 1 consists of complete parts of level 0, and so on.
     private let heights: SIMD4<Int16>
 
     init(_ term: SqlExpression, after last: Slot?, count: Int) {

@@ -28,7 +28,7 @@ extension SelectQuery {
 }
 
 extension SelectQuery.Clauses {
-  /// Records an error for results that are not optionals and would be NULL because a join finds no match.
+  /// Records an error for each result that is NULL if a join finds no match, but whose type is not optional.
   mutating func refuseUnmatchedResults() {
     for (position, result) in results.enumerated() where requiredResults.contains(position) {
       if case .term(let term) = result { refuseUnmatched(term) }
@@ -82,7 +82,7 @@ private struct UnmatchedRow {
   enum Outcome: Equatable {
     case null
     case mayBeNull
-    /// Not NULL; true or false if the value is known.
+    /// A value that is not NULL; nil if it is unknown whether the value is true or false.
     case value(Bool?)
 
     /// The possibility of NULL: 0 for never, 1 for sometimes, 2 for always.

@@ -60,7 +60,8 @@ extension Decimal: SqlValue {
     self.init(sign: units < 0 ? .minus : .plus, exponent: -scale, significand: Decimal(units.magnitude))
   }
 
-  /// An upper bound for the number of a decimal's digits: at most 166 before the point, or 128 after the point.
+  /// An upper bound for the number of digits of a decimal. A decimal has at most 166 digits before the point, or 128
+  /// digits after the point.
   private static let maximumCount = 200
 
   /// Returns the text as `description` formats a decimal: no plus sign, no redundant zeros. Returns nil if the text is
@@ -88,7 +89,7 @@ extension Decimal: SqlValue {
 /// A decimal as a number of units of 10^-scale: 12.34 is 1234 units of scale 2.
 enum DecimalUnits: Equatable {
   case exact(Int64)
-  /// The decimal lies between this number of units and the next larger number.
+  /// The decimal is greater than this number of units, and less than the next number.
   case above(Int64)
   case tooSmall, tooLarge
 
@@ -126,8 +127,8 @@ enum DecimalUnits: Equatable {
     }
   }
 
-  /// Returns the value to compare with stored numbers of units: an integer, or a REAL that is equal to no stored
-  /// integer.
+  /// Returns the value that a comparison with the stored integers uses: an integer, or a REAL that is equal to no
+  /// stored integer. The stored integers count units.
   func compared(_ side: RoundingSide) -> DatabaseValue {
     switch (self, side) {
     case (.exact(let units), _), (.above(let units), .below): .integer(units)

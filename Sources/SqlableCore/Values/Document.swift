@@ -30,8 +30,8 @@ extension Document: ExpressibleByDictionaryLiteral {
 
 // MARK: - Canonical JSON
 
-// RFC 8785 allows no white space, sorts keys by UTF-16 code units, and defines one spelling for each number and string.
-// Equal documents therefore have equal bytes.
+// The JSON of equal documents has equal bytes, as RFC 8785 requires: no white space, keys sorted by UTF-16 code units,
+// and one spelling for each number and string.
 
 extension Document {
   package var json: [UInt8] {
@@ -91,7 +91,8 @@ extension Double {
   /// A finite number in ECMAScript's spelling, which RFC 8785 requires: `1`, `0.1`, `1e+21`.
   var canonicalJSON: String {
     guard self != 0 else { return "0" }
-    // Swift's description contains the same digits, the shortest that identify the number, in another format.
+    // Take the digits from Swift's description. It has the same digits, the fewest that identify the number, in another
+    // format.
     var digits = description.utf8.filter { $0 != UInt8(ascii: "-") }[...]
     var exponent = 0
     if let mark = digits.firstIndex(of: UInt8(ascii: "e")) {
@@ -124,7 +125,7 @@ extension Double {
 // MARK: - Other coders
 
 extension Document: Codable {
-  // The functions have few temporaries, to save stack space: coders work by recursion.
+  // Coding is recursive, so these functions have few temporaries, to save stack space.
   package func encode(to encoder: any Encoder) throws {
     switch self {
     case .object(let members): try Document.encode(members, to: encoder)
@@ -155,7 +156,7 @@ extension Document: Codable {
   }
 
   package init(from decoder: any Decoder) throws {
-    // A decoder creates the leaves of a tree first, so only the coding path shows in time that the tree is too deep.
+    // The decoder builds a tree from its leaves. Only the coding path shows early enough that the tree is too deep.
     guard decoder.codingPath.count < JSONReader.maximumDepth * 2 else { throw Document.tooDeep }
     if let container = try? decoder.container(keyedBy: AnyKey.self) {
       self = .object(try Document.members(of: container))

@@ -59,7 +59,7 @@ enum ISO8601Date {
     return text.withUTF8 { secondsSince1970(UnsafeRawBufferPointer($0), assumingUTC: assumingUTC) }
   }
 
-  /// Parses the same texts, given as UTF-8.
+  /// Parses a date in any of these forms from UTF-8 bytes.
   static func secondsSince1970(_ bytes: UnsafeRawBufferPointer, assumingUTC: Bool) -> Double? {
     var reader = Reader(bytes: bytes[...])
     guard let year = reader.number(4), reader.skip("-"), let month = reader.number(2), reader.skip("-"),
@@ -94,7 +94,8 @@ enum ISO8601Date {
     let date = word(0) ^ 0x2d30_302d_3030_3030  // 0000-00-
     let time = word(8) ^ (count == 24 ? 0x3030_3a30_3054_3030 : 0x3030_3a30_3020_3030)  // 00T00:00 or 00 00:00
     let rest = end ^ 0x5a30_3030_2e30_303a  // :00.000Z
-    // A digit above 9 and a separator above 0 set the highest bit of their byte.
+    // Each byte is now a digit's number or, for the right separator, 0. The sums set the highest bit of a byte if a
+    // digit's number is above 9, or if a separator's byte is above 0.
     let wrong =
       date | time | rest | (date &+ 0x7f76_767f_7676_7676) | (time &+ 0x7676_7f76_767f_7676)
       | (rest &+ 0x7f76_7676_7f76_767f)

@@ -154,7 +154,8 @@ extension JSON: SqlValue {
     self = try JSON(document, depth: 0)
   }
 
-  /// The maximum nesting depth: comparing and encoding fit into half a megabyte of stack in a debug build.
+  /// The maximum nesting depth. At this depth, comparing and encoding fit into half a megabyte of stack in a debug
+  /// build.
   fileprivate static let maximumDepth = 100
 }
 
@@ -240,7 +241,7 @@ extension Document {
     guard number.isFinite else {
       throw SqlError.encoding(expected: "a value that JSON can represent", found: "a number that is not finite")
     }
-    // Equal numbers must have equal text.
+    // Write 2.0 as the integer 2, because equal numbers must have equal text.
     return Int64(exactly: number).map(Document.integer) ?? .number(number)
   }
 

@@ -4,13 +4,13 @@ import FoundationEssentials
 struct JSONKeys {
   private let text: UnsafeBufferPointer<UInt8>
   private var position = 0
-  /// The objects and arrays that enclose the position, with the keys of each object; nil for an array.
+  /// The objects and arrays around the current position, from the outside in. An object has its keys; an array is nil.
   private var objects: [Object?] = []
 
   private struct Object {
     /// The ranges of the keys in the text, while the object has few keys. Comparing these ranges allocates nothing.
     var ranges: [Range<Int>] = []
-    /// The decoded keys, compared like dictionary keys: both encodings of an é are equal.
+    /// The decoded keys. As in a dictionary, keys that differ only in the Unicode form of an é are equal.
     var keys: Set<String> = []
   }
 

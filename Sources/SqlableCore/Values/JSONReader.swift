@@ -133,7 +133,7 @@ package struct JSONReader {
   private mutating func string() throws -> String {
     position += 1
     let start = position
-    // The bits of all bytes: the highest bit is set if the string contains a byte above 0x7F.
+    // All bytes combined with OR: the highest bit is set if the string contains a byte above 0x7F.
     var bits: UInt8 = 0
     while let byte = next {
       bits |= byte

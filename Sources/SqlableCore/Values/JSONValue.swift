@@ -29,7 +29,7 @@ import FoundationEssentials
 public protocol SqlJSON: SqlValue, Codable {
   /// Configures the encoder that writes and binds values of the type. By default the encoder is not changed.
   ///
-  /// The keys are sorted in any case. The encoder is new for each value, so any thread can call this function.
+  /// The library always sorts the keys. The encoder is new for each value, so any thread can call this function.
   static func configure(_ encoder: JSONEncoder)
 
   /// Configures the decoder that reads values of the type. By default the decoder is not changed.

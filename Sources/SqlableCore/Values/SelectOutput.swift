@@ -16,14 +16,14 @@ public protocol SelectOutput: SendableMetatype {
 
 /// A part of a result row that can be missing after a right or full join: a model or an optional. A value that is
 /// selected before such a join must be an optional: `Car.select(Car.name.typed(as: String?.self)).fullJoin(…)`.
-// Models write `SqlValue?` without `any`. Swift would refuse this if `SelectOutput`, from which `SqlValue` inherits,
-// had the associated type.
+// Not a part of `SelectOutput`, from which `SqlValue` inherits: models write `SqlValue?` without `any`, and Swift would
+// refuse this if `SelectOutput` had an associated type.
 public protocol JoinedOutput: SelectOutput {
   /// The type after a right or full join. A model becomes an optional, and an optional stays unchanged.
   associatedtype Unmatched: SelectOutput = Self?
 }
 
-/// The columns from which a result is read, if no query describes the columns.
+/// A list of the columns of a result, for a result that no query describes.
 public struct ResultDescription {
   package private(set) var columns: [ResultColumn] = []
   package var models: [ObjectIdentifier] = []

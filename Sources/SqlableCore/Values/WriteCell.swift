@@ -13,7 +13,7 @@ public struct WriteCell {
   /// True if the value was converted to the value that the column stores. A decimal column with two decimal places
   /// stores 12.34 as the integer 1234.
   @usableFromInline var isConverted = false
-  /// True if the value was read from a row of the column. Such a value can have any storage class.
+  /// True if the value was read from the same column of a row. Such a value can have any storage class.
   @usableFromInline var isHeld = false
   /// The type of the column that receives the value.
   public let type: ColumnType
@@ -67,7 +67,7 @@ public struct WriteCell {
     if isCurrent() { parameter = .blob(self.bytes.pointee.copy(bytes), bytes.count) }
   }
 
-  /// Sets a text that a date was converted to. The bytes are copied.
+  /// Sets a text that was converted from a date. Copies the bytes.
   mutating func set(converted text: UnsafeBufferPointer<UInt8>) {
     isConverted = true
     if isCurrent() { parameter = .text(bytes.pointee.copy(text), text.count) }

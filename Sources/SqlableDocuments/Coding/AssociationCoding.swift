@@ -14,7 +14,7 @@ extension AssociatedQuery: Encodable {
   public func encode(to encoder: any Encoder) throws { try document().encode(to: encoder) }
 
   private func document() throws -> Document {
-    // A run of the read makes the same checks.
+    // Throw the errors that a run of the read would throw.
     for query in try queries() { _ = try query.withValues() }
     let encoder = DocumentEncoder()
     let read = try encoder.query(root.asSelect().query, outer: nil, including: encoder.associations(levels))
@@ -188,7 +188,7 @@ extension DocumentDecoder {
     let fields = try fields(document, DocumentDecoder.associationKeys, "an association")
     try begin(DocumentDecoder.levelsOfQuery)
     defer { end(DocumentDecoder.levelsOfQuery) }
-    // The tables of the path are checked first, because a policy hides every table that is not in the policy.
+    // Check the tables of the path first, because a policy hides every table that is not in the policy.
     if let access {
       for link in known.path.links where !access.tables.values.contains(where: { $0.info === link.source.table }) {
         throw DocumentAccess.refusal
@@ -201,7 +201,7 @@ extension DocumentDecoder {
     var level = known
     level.query = SelectQuery(source, results: [.model(0)])
     let scope = try level.scope
-    // The aggregate matches the known aggregate, but a policy might not allow the aggregate's functions.
+    // Decode the aggregate although it matches the known one, because a policy might not allow its functions.
     _ = try part(fields, .aggregate) { try term($0, scope) }
     if let filter = try part(fields, .where, { try term($0, scope) }) { level.query.filter(filter) }
     if let terms = try part(fields, .orderBy, { try order($0, scope) }) { level.query.clauses.order = terms }

@@ -101,7 +101,7 @@ extension DocumentDecoder {
       form = .rows
     }
     var query = InsertQuery(form, into: table)
-    // Optional clauses are stored in a separate allocation. A clause is set only if the document contains the clause.
+    // Set an optional clause only if the document contains it, because storing such a clause allocates memory.
     if let source = try part(fields, .query, { try self.query($0, outer: nil) }) { query.rest.value.source = source }
     if let columns = try columns(fields, .columns, table) { query.rest.value.columns = columns }
     query.conflict = try conflict(fields)

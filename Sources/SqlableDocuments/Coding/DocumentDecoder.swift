@@ -19,8 +19,8 @@ package final class DocumentDecoder {
   /// The stack levels that the parts of the document around the current path use. A part that uses much stack counts as
   /// several levels.
   @exclusivity(unchecked) private var levels = 0
-  /// The path of the part that is being decoded. After an error, the path keeps its length, so that it can be added to
-  /// the error.
+  /// The path of the part that is being decoded. After an error, the path keeps its length, so that the path can be
+  /// added to the error.
   @exclusivity(unchecked) private(set) var path: [PathStep] = []
 
   enum PathStep {
@@ -191,7 +191,7 @@ package final class DocumentDecoder {
       guard let table = access.tables[ByteComparedName(wrappedValue: name)] else { throw DocumentAccess.refusal }
       return table.info
     }
-    // The first match is used, because the models of the statement's type come before the models of the rules.
+    // Use the first match, because the models of the statement's type come before the models of the rules.
     guard let table = models.first(where: { $0.name.isExactly(name) }) else {
       throw failure("unknown table; add the table's model to the rules of the decoder")
     }
@@ -210,7 +210,7 @@ package final class DocumentDecoder {
 
   // MARK: Values
 
-  /// Returns the value in a document; nil if the document is a term that is not a value.
+  /// Returns the value that a document contains; nil if the document contains another term, such as a column.
   @inline(never)
   func value(_ document: Document) throws -> DatabaseValue? {
     switch document {

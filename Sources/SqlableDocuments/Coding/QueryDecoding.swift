@@ -126,7 +126,7 @@ extension DocumentDecoder {
       throw failure("a query can't have more than \(SelectQuery.maximumSources) tables")
     }
     var sources = first.map { [$0] } ?? []
-    // Conditions and arguments can use later tables, so all tables are decoded first.
+    // Decode all tables first, because conditions and arguments can use later tables.
     for (index, document) in documents.enumerated() {
       enter(index)
       sources.append(try source(document, isFirst: sources.isEmpty, outer))
@@ -173,7 +173,7 @@ extension DocumentDecoder {
         throw failure("the model of table \(source.table.name) has no full-text search")
       }
     case .query, .recursive:
-      // This check comes before `layout` creates a layout that is never freed.
+      // Check before `layout` creates a layout, because layouts are never freed.
       if let access, !access.allowsNamedQueries { throw DocumentAccess.refusal }
       try allow([.query, .recursive, .name, .hint, .model, .columns, .as, .join, .on], fields)
       let name = try part(fields, .name) { try self.name($0, "the name of a query") }

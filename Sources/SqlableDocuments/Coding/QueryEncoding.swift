@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// The members of an object, in the order of their addition.
+/// The members of a JSON object, in the order of their addition.
 struct Members {
   private var members: [Document.Member] = []
 
@@ -16,11 +16,11 @@ struct Members {
 }
 
 enum DocumentKey: String {
-  // The outermost object.
+  // The key of the outermost object.
   case sqlable
   // Queries.
   case from, select, distinct, `where`, groupBy, having, compounds, orderBy, limit, offset, values
-  // Tables, and models as results.
+  // The keys of tables, and of models as results.
   case table, model, query, recursive, name, hint, jsonEach, jsonTree, path, columns, `as`, join, on, search, replacing
   case indexedBy, notIndexed
   // Changes.
@@ -273,7 +273,7 @@ extension DocumentEncoder {
   }
 }
 
-/// The operation of a document, named by the key of the statement's body.
+/// The operation of a document. The raw value is the key of the statement's body.
 package enum DocumentOperation: String, CaseIterable {
   case read, first, count, exists, insert, save, update, delete
 

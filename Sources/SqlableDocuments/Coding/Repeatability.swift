@@ -127,7 +127,7 @@ private struct RepeatabilityCheck {
     }
   }
 
-  /// Throws for a column of grouped rows if SQLite would use the value of an arbitrary row.
+  /// Throws if a grouped query reads a column for which SQLite would use the value of an arbitrary row of the group.
   private func checkGroups(_ clauses: SelectQuery.Clauses) throws {
     guard clauses.isGrouped else { return }
     @inline(never)
@@ -251,7 +251,7 @@ private struct SourceColumn: Equatable {
 }
 
 extension [SelectQuery.Source] {
-  /// Returns the position of a column in these tables; nil for any other term.
+  /// Returns the position of the term's column in these tables. Nil if the term is not a column of these tables.
   fileprivate func sourceColumn(of term: SqlExpression) -> SourceColumn? {
     let (alias, reference): (String?, ColumnReference)
     switch term.node {

@@ -145,7 +145,7 @@ extension Statement {
       writer.clear()
       for position in table.columns.indices where !table.cells[position].isGenerated { writer.put(.null, at: position) }
       let empty = writer
-      // `empty` owns memory that is accessed only through pointers.
+      // Keep `empty` alive, because its memory is accessed only through pointers.
       try withExtendedLifetime(empty) {
         try StatementWriter(table: table, sql: sql, parameters: buffer).write(tree, row: empty.values)
       }
@@ -162,7 +162,7 @@ extension DecodedStatement {
   }
 
   fileprivate func gives<Output, Model>(_ output: Output.Type, of model: Model.Type) -> Bool {
-    // Decoded statements have only these output types.
+    // A decoded statement that returns rows has one of these two output types.
     if tree.returnsRows { return output == [Model].self || output == Model?.self }
     return switch tree {
     case .select(let query) where !query.readsOneModel: false

@@ -322,8 +322,8 @@ extension DocumentDecoder {
 }
 
 extension Document {
-  /// The number of stack levels that a term uses. Operators count as one level, because operators form long chains and
-  /// need small stack frames.
+  /// The number of levels to count for a term. An operator counts as only one level, because operators form long chains
+  /// and need small stack frames.
   fileprivate var levels: Int {
     guard case .object(let members) = self else { return 1 }
     return members.contains { $0.key.isSmall } ? 1 : 2

@@ -5,7 +5,7 @@ import SqlableQueries
 ///
 /// To add a form, add its key here and fix the compiler errors: the encoder and the decoder switch over all forms.
 enum TermForm: String, CaseIterable, Sendable {
-  // Values. Text and most integers need no key.
+  // Values. Text and most integers are written without a key.
   case null, integer, real, blob, parameter
   case column
   case and, or, not, negative, isNull, isNotNull, between, `in`, like, collate
@@ -13,7 +13,7 @@ enum TermForm: String, CaseIterable, Sendable {
   case `case`, cast, inverted, datePart, strftime, date, shift, startOf, unixSeconds
   /// A tuple of terms. Allowed only in a comparison with another tuple, or on the left of IN.
   case row
-  /// A subquery as a value, as a condition, or as the number of its rows.
+  /// A subquery that is used as a value, as a condition, or for the number of its rows.
   case query, exists, count
   // Full-text search.
   case matches, search, weighting, rank, snippet, highlight

@@ -4,8 +4,8 @@ import SqlableCore
 /// The change log's record of a blob that is written in parts. Such a write calls no trigger, so `writeBlob` itself
 /// logs an update of the row.
 ///
-/// This type needs nothing of the module SqlableChanges, because a program without that module must log its writes,
-/// too.
+/// This type does not depend on the module SqlableChanges, because a program that does not link this module must log
+/// its writes, too.
 package struct LoggedBlob {
   /// The time of a change in milliseconds since 1970, as SQL. The time is the same for all rows of a statement.
   /// `julianday()` without an argument saves SQLite from parsing the text 'now' for each row.
@@ -18,7 +18,7 @@ package struct LoggedBlob {
   /// The position of the blob's column in `images`; nil if the log does not keep the column.
   private let position: Int?
   private let size: Int?
-  /// The table with the condition that selects the row.
+  /// The SQL of the table, with the condition that selects the row.
   private let source: String
   private let id: Int64
 
@@ -42,7 +42,7 @@ package struct LoggedBlob {
     else { return nil }
     let names = try connection.rows("PRAGMA main.table_xinfo(\(table.quotedName))").map { $0[1] }
     let images = try? JSONDecoder().decode([String].self, from: Data(row[1].utf8))
-    // Each value in the log must be that of a column or of the rowid.
+    // Each column in the log's entry must be a column of the table, or the rowid.
     guard let images, images.allSatisfy({ image in names.contains(where: image.isSameName) || image == rowid }) else {
       let message =
         "table \(table) has other columns than its change log; run ChangeLog(…).create(db) again before you write "

@@ -77,8 +77,8 @@ extension SqlitePool {
         for try await chunk in bytes { _ = try await exchange.ask([UInt8](chunk)) }
         _ = try await exchange.ask(nil)
       } catch {
-        // After `end`, wait for the end of the transaction. If all bytes were already stored, the cancellation has no
-        // effect.
+        // `end` stops the transaction. Wait for its result: if the transaction has already stored all bytes, the call
+        // succeeds despite the cancellation.
         exchange.end(error)
         if case .success = await call.result { return }
         throw error

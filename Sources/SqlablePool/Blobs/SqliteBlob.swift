@@ -57,8 +57,8 @@ extension SqliteDatabase {
     func read(_ db: SqliteDatabase) throws -> Value {
       try db.open(BlobPlace(column.column, row, isWritten: false)) { try body(SqliteBlob($0, db)) }
     }
-    // Inside an SQL function of the program, the statement that called the function already holds a snapshot, and
-    // SQLite can't begin a transaction.
+    // Read without a transaction inside an SQL function of the program. The statement that called the function already
+    // holds a snapshot, and SQLite can't begin a transaction there.
     if try locked({ try openConnection().userCode.isRunning }) { return try read(self) }
     return try transaction(.deferred, read)
   }
@@ -78,8 +78,8 @@ extension SqliteDatabase {
   /// rows then has two copies of the whole blob, before and after the write. If the log is not up to date with the
   /// table's columns, throws `.schema(.mismatch)`.
   ///
-  /// `size` is the size of a new blob of zeros, which replaces the present value before the closure runs. Nil keeps the
-  /// present blob and its size.
+  /// `size` is the size of a new blob of zeros, which replaces the current value before the closure runs. Nil keeps the
+  /// current blob and its size.
   ///
   /// Throws `.notFound` if there is no row. Throws `.decoding` if `size` is nil and the value is not a blob. Throws
   /// `.misuse` for an indexed column, a key and a foreign key. Throws `.misuse` for a view, a virtual table, a table

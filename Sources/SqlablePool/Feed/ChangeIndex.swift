@@ -92,7 +92,7 @@ struct ChangeIndex {
 
   // MARK: Matching
 
-  /// Returns the numbers of the loops over tables that are not in `known`.
+  /// Returns the numbers of the loops over all tables except the tables in `known`.
   func numbers(outside known: Set<[UInt8]>) -> Set<Int> {
     tables.reduce(into: []) { if !known.contains($1.key) { $0.formUnion($1.value.numbers) } }
   }

@@ -51,7 +51,7 @@ package final class ChangeSubscription: Sendable {
   func take(_ commit: [ChangeEvent<RowChange>], isMissed: Bool, _ matches: inout Matches) {
     let waiter = events.post { events in
       if isMissed || (events.count > 0 && events.count + commit.count > limit) {
-        // `.missed` covers the buffered events, too.
+        // The event `.missed` replaces the buffered events.
         events = Events(commits: [[.missed]], count: 1)
       } else {
         events.commits.append(commit)

@@ -17,7 +17,7 @@ import SqlableCore
 package struct CommitDetector: Hashable, Sendable {
   package enum Finding {
     case nothing, otherCommit
-    /// Ambiguous: the change might be the pool's own commit.
+    /// The check is ambiguous, because the change might be a commit of the pool itself.
     case unsure
   }
 
@@ -27,23 +27,23 @@ package struct CommitDetector: Hashable, Sendable {
   /// the pool would trigger a check.
   package static let pauseAfterUncertainty = 2_000
   /// The longest pause between checks if the monitor does not poll: a minute. The checks never stop, because a watch
-  /// does not report a move of a directory above the file's directory, or a mount at the path.
+  /// reports neither a mount at the path, nor a move of a directory above the file's directory.
   package static let longestPause = 60_000_000
 
-  /// The polling interval in microseconds. While the monitor polls, checks between two polls follow after shorter
-  /// pauses than this interval.
+  /// The polling interval in microseconds. While the monitor polls, the pauses between additional checks are shorter
+  /// than this interval.
   package let limit: Int
   private let shortest: Int
   private var version: Int64?
   private var ownCommits = 0
   /// The pause before the next check; nil if no check is due before the next poll.
   private var pause: Int?
-  /// The number of checks that the writer had begun at the last ambiguous check; nil if no check is ambiguous, or if a
-  /// later check has resolved the ambiguity.
+  /// The number of checks that the writer had begun when the last check was ambiguous. Nil if no check was ambiguous,
+  /// or if a later check has resolved the ambiguity.
   private var checksBeforeUncertainty: Int?
   package private(set) var isListening = true
   private var isWriterAsked = false
-  /// True if the monitor polls, because the kernel might not report a write.
+  /// True while the monitor polls, because the kernel might not report every write.
   package private(set) var isPolling = true
   /// True if commits might be undetected, because the last check failed or the connection was closed.
   private var isBlind = false
@@ -152,9 +152,9 @@ package struct CommitDetector: Hashable, Sendable {
   /// Records that the writer has checked, or failed to check.
   package mutating func writerAnswered() { isWriterAsked = false }
 
-  /// Forgets an ambiguous check, because a newly opened writer can't find out whether there was a commit. Returns true
-  /// if a check was ambiguous: loops must then be notified. Call this after the check that runs while a writer is
-  /// opened.
+  /// Ends the uncertainty of an ambiguous check: a newly opened writer can't find out whether there was a commit. If
+  /// the method returns true, a check was ambiguous, and the caller must notify the loops. Call this after the check
+  /// that runs while a writer is opened.
   package mutating func resolveUncertainty() -> Bool {
     defer { checksBeforeUncertainty = nil }
     return checksBeforeUncertainty != nil

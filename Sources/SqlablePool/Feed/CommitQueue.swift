@@ -11,8 +11,8 @@ struct CommitQueue {
     let commit: CommittedChanges?
   }
 
-  /// The default limit of the queue's weight. A loop with a larger buffer raises the limit, at most tenfold. A single
-  /// commit can exceed the limit.
+  /// The default limit of the queue's weight, which is the sum of its commits' weights. A loop with a larger buffer
+  /// raises the limit, at most tenfold. A single commit can exceed the limit.
   static let maximumWeight = 100_000
 
   private var entries: [Entry] = []

@@ -54,12 +54,12 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
     nextCheck.schedule(deadline: .distantFuture)
     poll.resume()
     nextCheck.resume()
-    // The first check runs on the first subscriber's thread, because the subscriber must miss no later commit.
+    // Run the first check here, on the first subscriber's thread, so that the subscriber misses no later commit.
     checkNow()
   }
 
-  /// Checks for commits before returning. Call while a writer is being opened: a new writer can't detect earlier
-  /// commits.
+  /// Checks for commits of other processes, and returns after the check. Call this method while a writer is opened,
+  /// because the new writer can't detect earlier commits.
   func checkNow() {
     queue.sync {
       check()
@@ -67,7 +67,7 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
     }
   }
 
-  /// Delivers commits that the detector can't tell from the pool's own.
+  /// Delivers commits that the detector can't distinguish from the pool's own commits.
   private func deliverUnseen() {
     if !feed.othersCommitted(readBy: usesWAL ? handle : nil) { feed.othersCommitted() }
   }
@@ -76,8 +76,8 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
     queue.sync { if !isEnded, usesWAL, let handle { findChangeLog(with: handle) } }
   }
 
-  /// Remembers the end of the change log; later reads start there. Does nothing if the log might contain commits that
-  /// no check has detected, because later reads would skip the rows of these commits.
+  /// Stores the end of the change log, where later reads of the log start. Does nothing if the log might contain
+  /// commits that no check has detected, because later reads would skip the rows of these commits.
   private func findChangeLog(with handle: SqliteDatabase) {
     feed.findChangeLog(with: handle, ifCurrent: detector.isCurrent)
   }
@@ -111,7 +111,7 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
     if !isEnded, detector.asksWriter(writerChecks: feed.writerChecks) { ask() }
   }
 
-  /// Starts the polls, or stops them while the watch reports all writes.
+  /// Starts the polls, or stops the polls if the watch reports all writes.
   private func schedulePolls() {
     guard detector.isPolling else { return poll.schedule(deadline: .distantFuture) }
     poll.schedule(deadline: .now() + interval.dispatched, repeating: interval.dispatched, leeway: .milliseconds(10))
@@ -154,7 +154,8 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
       let isCertain =
         switch detector.judge(commitsBefore: commitsBefore, version: version, commitsAfter: feed.ownCommits) {
         case .nothing: true
-        // Without a WAL, a read could wait for a commit of the pool, which waits for this thread.
+        // Read only if there is a WAL. Without a WAL, the read could wait for a commit of the pool, while this commit
+        // waits for this thread.
         case .otherCommit: feed.othersCommitted(readBy: usesWAL ? handle : nil, since: commitsBefore)
         case .unsure: false
         }
@@ -201,15 +202,15 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
 
   // MARK: Ambiguous checks
 
-  /// Ignores file events for a short time. Afterwards asks the writer to check, unless the writer has already checked
-  /// in a transaction that began in that time.
+  /// Ignores file events for a short time. Afterwards asks the writer to check for commits, unless the writer has done
+  /// so in a transaction that began during the pause.
   private func pauseListening() {
     suspended = watch
     suspended?.suspend()
     queue.asyncAfter(deadline: .now() + .microseconds(CommitDetector.pauseAfterUncertainty)) { [self] in
       suspended?.resume()
       suspended = nil
-      // After the end, `feed` might be deinitialized.
+      // If the monitor has ended, `feed` might be deinitialized.
       if isEnded { return release() }
       if detector.listenAgain(writerChecks: feed.writerChecks) { ask() }
       checkAndReschedule()
@@ -217,7 +218,8 @@ package final class ExternalCommitMonitor: @unchecked Sendable {
   }
 
   private func ask() {
-    // On another queue: this closure might release the pool, whose deinit waits for the monitor's queue.
+    // Call the closure on another queue. The closure might release the pool, and the pool's deinit waits for the
+    // monitor's queue.
     DispatchQueue.global().async { [askWriter, weak self] in
       askWriter { [weak self] in self?.writerAnswered() }
     }

@@ -16,8 +16,8 @@ struct FeedInterests {
     return self.interest != before
   }
 
-  /// Removes a subscriber. Returns true if the removal changes the set of tables to record. Recomputes the set only
-  /// after many removals, because recording too many tables is harmless.
+  /// Removes a subscriber. Recomputes the set of recorded tables only after many removals, because recording too many
+  /// tables is harmless. Returns true if the set has changed.
   mutating func forget(_ number: Int) -> Bool {
     bySubscriber[number] = nil
     removedCount += 1

@@ -16,8 +16,7 @@ final class FileWatch: Sendable {
 
   private let watches: FileWatches
   private let token: FileWatches.Token
-  /// Delays the reports of a suspended watch. Nil for a watch with its own inotify instance, because such a watch
-  /// suspends the instance.
+  /// The suspension of this watch; nil for a watch with its own inotify instance, which can be suspended as a whole.
   private let pause: Pause?
   private let queue: DispatchQueue
   private let path: String
@@ -39,7 +38,8 @@ final class FileWatch: Sendable {
     _ path: String, companions: [String] = [], directory: String? = nil, on queue: DispatchQueue,
     sharing shared: FileWatches? = nil, _ body: @escaping @Sendable (Event) -> Void
   ) {
-    // Read the identity first: if another file replaces this file meanwhile, the watch is outdated and renewed.
+    // Read the identity first: if another file replaces this file meanwhile, the watch counts as outdated, and is
+    // renewed.
     guard let file = FileIdentity(path) else { return nil }
     let spare = FileWatches.spare
     let own = shared == nil ? FileWatches(on: queue) : nil
@@ -75,7 +75,7 @@ final class FileWatch: Sendable {
 
   func resume() {
     guard let pause else { return watches.resume() }
-    // The caller runs on the queue, and expects the report after its own work.
+    // Report later, on the queue: the caller runs on this queue, and expects the report after its own work.
     if let event = pause.resume() { queue.async { pause.report(event) } }
   }
 

@@ -47,8 +47,8 @@ final class FileWatches: @unchecked Sendable {
   private let state = LockedValue(State())
   private let forkGeneration = ForkGuard.generation
 
-  /// Creates an inotify instance, whose closures are called on `queue`. Returns nil if the process has `limit`
-  /// instances, or the kernel has none left.
+  /// Creates an inotify instance, whose closures are called on `queue`. Returns nil if the process already has `limit`
+  /// instances, or if the kernel allows no more.
   init?(on queue: DispatchQueue) {
     let descriptor: Int32? = FileWatches.count.withLock { count in
       guard count < FileWatches.limit else { return nil }
@@ -72,7 +72,7 @@ final class FileWatches: @unchecked Sendable {
 
   /// Starts to call `body` after events of `file` and of the `others`. Returns nil if the kernel can't watch `file`.
   func add(_ file: File, _ others: [File], _ body: @escaping @Sendable (FileWatch.Event) -> Void) -> Token? {
-    // The lock keeps an event from being read before its closure is known.
+    // Lock before a watch is added: otherwise, an event could be read before its closure is stored.
     guard !isForked else { return nil }
     return state.withLock { state in
       // Two watches of one file can request different events: IN_MASK_ADD adds the second mask to the first.
@@ -106,7 +106,7 @@ final class FileWatches: @unchecked Sendable {
         state.bodies[file]?[token.number] = nil
         guard state.bodies[file]?.isEmpty == true else { continue }
         state.bodies[file] = nil
-        // Fails if the file was deleted, because the kernel has then removed the watch.
+        // The call fails if the file was deleted, because the kernel has then removed the watch.
         _ = inotify_rm_watch(descriptor, file)
       }
     }

@@ -14,17 +14,17 @@ package struct ChangeLogEnd: Sendable, Equatable {
 package protocol ChangeLogReader: AnyObject {
   /// Returns the end of the log; nil without a log. `schemaVersion` is the schema version that the transaction reads.
   func end(on connection: Connection, schemaVersion: Int64) throws -> ChangeLogEnd?
-  /// Returns the changes after an earlier end of the log. The result also names the tables for which the log has all
-  /// values that loops request. Returns nil if changes are missing from the log, or if there are too many changes. Call
-  /// `end` first, in the same transaction.
+  /// Returns the logged changes from `start`, an earlier end of the log, to `end`. Returns nil if changes are missing
+  /// from the log, or if there are too many changes. Call `end(on:schemaVersion:)` first, in the same transaction.
   func changes(
     after start: ChangeLogEnd, upTo end: ChangeLogEnd, for interest: ObservedTables, on connection: Connection
   ) throws -> CommittedChanges?
-  /// Discards what the reader knows about a schema that was not committed.
+  /// Discards the cached schema. Call when another schema might get the same schema version.
   func forgetSchema()
 }
 
-/// A type without members. A module that can read change logs extends it with ``ChangeLogReading``.
+/// An empty type. The module SqlableChanges, which reads change logs, declares that the type conforms to
+/// ``ChangeLogReading``.
 package struct ChangeLogReaderHook: Sendable {}
 
 /// A factory of readers of change logs. The module SqlableChanges implements the protocol for ``ChangeLogReaderHook``.
@@ -59,7 +59,7 @@ final class FollowedChangeLog: Sendable {
 
   private let state: LockedValue<State>
 
-  /// Nil in a program that can't read change logs.
+  /// Nil in a program without the module SqlableChanges, which reads change logs.
   init?() {
     guard let reader = FollowedChangeLog.reading?.makeReader() else { return nil }
     state = LockedValue(State(reader: reader))
@@ -69,7 +69,7 @@ final class FollowedChangeLog: Sendable {
 
   func lose() { state.withLock { $0.lose() } }
 
-  /// Forgets the position, and calls `deliver` with an unknown commit.
+  /// Forgets the position, and calls `deliver` with a commit whose changes are unknown.
   func lose(_ deliver: (CommittedChanges) -> Void) {
     state.withLock { state in
       state.lose()
@@ -126,8 +126,8 @@ final class FollowedChangeLog: Sendable {
     deliver: (CommittedChanges) -> Void
   ) -> Bool {
     state.withLock { state in
-      // Read this count before the observed tables. The commit then counts as incomplete for a subscriber whose tables
-      // are added later.
+      // Read this count before the observed tables. If a subscriber's tables are added later, the commit then counts as
+      // incomplete for this subscriber.
       let changes = ObserverRegistry.changes
       var (position, commit): (Position?, CommittedChanges?)
       do {
@@ -167,14 +167,15 @@ extension FollowedChangeLog.State {
     // After a schema change, the changes are unknown. The pool's own schema changes are treated in the same way.
     guard let position, position.schemaVersion == end.schemaVersion else { return (end, nil) }
     let commit = try reader.changes(after: position.end, upTo: end.end, for: interest, on: connection)
-    // Another file at the path can have the same schema version as the previous file.
+    // The changes can be unknown because another file is now at the path. This file can have the same schema version,
+    // so forget the schema.
     if commit == nil { reader.forgetSchema() }
     return (end, commit)
   }
 }
 
 extension Connection {
-  /// Calls `body` in a transaction: the open one, or a new one.
+  /// Calls `body` in the open transaction, or in a new transaction if none is open.
   fileprivate func readingLog<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     guard isAutocommit else { return try body(self) }
     try run(.beginDeferred)

@@ -7,7 +7,7 @@ struct LiveQueryIndex {
     var bucket = Bucket.everywhere
   }
 
-  /// The position of a result in the index.
+  /// The place of a live result in the index.
   private enum Bucket {
     /// The result is notified of every commit, because its tables are unknown or can't be observed.
     case everywhere
@@ -15,7 +15,8 @@ struct LiveQueryIndex {
     case value(table: [UInt8], DemandedColumn, MatchKey)
   }
 
-  /// A column that filters require to equal a value. The position is valid only for a row with exactly these `columns`.
+  /// A column for which filters require a certain value. The position is valid only for a row with exactly these
+  /// `columns`.
   private struct DemandedColumn: Hashable {
     let position: Int
     let columns: [String]
@@ -125,7 +126,7 @@ struct LiveQueryIndex {
     return concerned
   }
 
-  /// Notifies a result of a commit; nil stands for a commit with unknown changes.
+  /// Notifies the live result with this number of a commit. `commit` is nil if the changes are unknown.
   func notify(_ number: Int, _ commit: CommittedChanges?, _ position: Int, _ matches: inout Matches) {
     guard let result = entries[number]?.result else { return }
     matches.keep(result)

@@ -1,6 +1,6 @@
 import SqlableCore
 
-/// A value that is changed by commits, and for which one task at a time waits.
+/// A value that is changed by commits. One task at a time waits for the value.
 final class Mailbox<Value: Sendable>: Sendable {
   private struct State {
     var value: Value

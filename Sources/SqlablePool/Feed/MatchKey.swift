@@ -28,7 +28,8 @@ enum MatchKey: Hashable, Sendable {
   }
 }
 
-/// A filter's requirement that a column equals a value. Rows with a different value are excluded without SQLite.
+/// A filter's requirement that a column equals a value. Rows with a different value are excluded without a call of
+/// SQLite.
 struct RequiredValue: Sendable {
   let position: Int
   let key: MatchKey

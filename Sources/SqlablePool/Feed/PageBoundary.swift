@@ -61,8 +61,8 @@ struct PageOrder: Sendable {
   }
 }
 
-/// The last row of a full page. A changed row does not affect the page if the row is after this last row, both before
-/// and after the change.
+/// The last row of a full page. A changed row does not affect the page if, before and after the change, the row comes
+/// after this last row.
 struct PageBoundary: Sendable {
   private let order: PageOrder
   /// The last row's values, in the order of the terms.
@@ -73,7 +73,7 @@ struct PageBoundary: Sendable {
     self.values = values
   }
 
-  /// True if a changed row is after the page, both before and after its change.
+  /// True if a changed row comes later than the page, with its old values as well as with its new values.
   func precedes(_ row: RowImages) -> Bool {
     guard row.columns == order.columns else { return false }
     return [row.old, row.new].allSatisfy { image in image.map(precedes) ?? true }
@@ -135,7 +135,7 @@ extension DatabaseValue {
     }
   }
 
-  /// Exact comparison: a large integer would lose digits as a Double.
+  /// Compare exactly: a large integer would lose digits as a Double.
   private static func compare(_ left: Int64, _ right: Double) -> Int {
     guard let truncated = Int64(exactly: right.rounded(.towardZero)) else { return right > 0 ? -1 : 1 }
     if left != truncated { return left < truncated ? -1 : 1 }

@@ -20,7 +20,8 @@ package final class PoolFeed: CommitSink {
     var monitor: ExternalCommitMonitor?
   }
 
-  // Separate locks: a writer uses `interests` and `log`, and must not wait while subscribers are matched.
+  // `interests` and `log` have locks of their own, because a writer uses them and must not wait while subscribers are
+  // matched.
   private let interests = LockedValue(FeedInterests())
   private let subscribers = LockedValue(Subscribers())
   private let log = LockedValue(CommitQueue())
@@ -52,7 +53,7 @@ package final class PoolFeed: CommitSink {
   private let checkCount = Atomic(0)
   /// Starts the monitor of other processes' commits; called once, for the first subscriber.
   private let watch: @Sendable (PoolFeed) -> ExternalCommitMonitor?
-  /// The change log of the database; nil in a program without change logs.
+  /// The position in the change log of the database; unused in a program without change logs.
   private let changeLog = FollowedChangeLog()
   private let columnsRead = LockedValue<[ReadKey: ReadColumns]>([:])
 
@@ -68,7 +69,7 @@ package final class PoolFeed: CommitSink {
     root.registry.sink = self
   }
 
-  /// The pool that the loops read from; nil after its deinit.
+  /// The pool that the loops read from; nil after the pool was released.
   var owner: (any AnyObject & Sendable)? {
     get { weakOwner.withLock { $0.owner } }
     set { weakOwner.withLock { $0.owner = newValue } }
@@ -198,8 +199,8 @@ package final class PoolFeed: CommitSink {
 
   // MARK: Filters
 
-  /// Returns the row filter of a statement, which equal statements share. Nil if the statement has no filter, or if the
-  /// values of a single row can't decide the filter.
+  /// Returns the row filter of a statement. Equal statements share one filter. Nil if the statement has no filter, or
+  /// if the values of a single row can't decide the filter.
   func filter(_ query: SelectQuery, _ columns: [ComparedColumn]) -> RowFilter? {
     guard let key = RowFilter.Key(query, columns) else { return nil }
     return filters.withLock { filters in
@@ -247,8 +248,8 @@ package final class PoolFeed: CommitSink {
     try? handle.locked {
       let connection = try handle.openConnection()
       changeLog.find(on: connection) { [self] in
-        // Read the version after the log: every commit that the log had when it was read has already changed the
-        // version.
+        // Read the version after the log: every commit that was in the log at the time of the read has already changed
+        // the version.
         guard let version = try? connection.dataVersion(), isCurrent(version) else { return false }
         return commits == ownCommits && commits % 2 == 0
       }

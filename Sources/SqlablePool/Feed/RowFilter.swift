@@ -9,13 +9,13 @@ package final class RowFilter: Sendable {
     let table: String
     let columns: [ComparedColumn]
 
-    /// Creates the key of a statement's filter. Nil without a filter, and if the filter or the order can't be evaluated
-    /// on a copy of a single row; see `dependsOnOneRow`.
+    /// Creates the key of a statement's filter. Nil if there is no filter, or if the filter or the order can't be
+    /// evaluated on a copy of a single row; see `dependsOnOneRow`.
     init?(_ query: SelectQuery, _ columns: [ComparedColumn]) {
       let table = query.table
-      // The conditions have these reasons. If the filter or the order uses several rows, changes of other rows can
-      // affect the result. A name that is not a column refers to the rowid, which differs in the copy of the table.
-      // The copy is not STRICT, and ANY has another meaning in STRICT tables.
+      // Each condition below has a reason. If the filter or the order uses several rows, changes of other rows can
+      // affect the result. A name that is not a column refers to the rowid, which differs in the copy of the table. The
+      // copy is not STRICT, and ANY has another meaning in STRICT tables.
       let names = Set(columns.map(\.name.foldedName))
       guard let filter = query.filter, filter.dependsOnOneRow,
         query.clauses.order.allSatisfy(\.expression.dependsOnOneRow),
@@ -30,12 +30,12 @@ package final class RowFilter: Sendable {
     }
   }
 
-  /// A number that identifies the filter. An address would not, because addresses are reused.
+  /// A number that identifies the filter. An address would not identify the filter, because addresses are reused.
   private let id = RowFilter.count.add(1, ordering: .relaxed).newValue
   private static let count = Atomic(0)
   private let key: Key
   private let tables: FilterTables
-  /// The values that the filter requires of columns, usually of the id.
+  /// The values that columns must have in a matching row, usually a value of the id.
   let demands: [RequiredValue]
   /// True if the filter consists only of the requirements in `demands`.
   private let isDemandsOnly: Bool
@@ -143,7 +143,7 @@ final class FilterTables: Sendable {
     try (like == .caseInsensitive ? state : caseSensitive).withLock { state in
       let db = try state.database ?? open(like)
       state.database = db
-      // Discard a lost database, so that the next question opens a new one.
+      // Discard a lost database, so that the next call opens a new one.
       defer { if db.connection?.isLost == true { state = State() } }
       let name = table.foldedName
       if state.columns[name] != columns {
@@ -157,7 +157,7 @@ final class FilterTables: Sendable {
         state.columns[name] = columns
       }
       var holds = false
-      // Use `query`, because it caches the compiled INSERT.
+      // `query` caches the compiled INSERT; `execute` does not.
       try db.transaction { db -> TransactionResult in
         for row in rows { try db.query("INSERT INTO \(table: table) VALUES (\(row))") { _ in } }
         holds = try question(db)
@@ -204,7 +204,7 @@ extension SqlExpression {
     return 1
   }
 
-  /// The columns that the filter requires to equal a value, with the values.
+  /// The columns for which the filter requires a certain value, with these values.
   fileprivate var demandedValues: [(column: String, value: DatabaseValue)] {
     switch node {
     case .all(let terms): return terms.flatMap(\.demandedValues)

@@ -11,7 +11,7 @@ struct RowRule: Sendable {
   var decidesByRow: Bool { filter != nil || page != nil }
 }
 
-/// The data about a result that is recorded while its rows are read.
+/// Notes about a live result, recorded while its rows are read.
 package struct LiveQueryNotes {
   /// The bytes of the rows, if the results are compared; nil otherwise.
   private(set) var contents: LiveQueryContents?

@@ -86,10 +86,10 @@ struct Subscribers {
     }
   }
 
-  /// Notifies the subscribers of commits of other connections, read from a change log.
+  /// Notifies the subscribers of another connection's commit, which was read from the change log.
   private func matchLogged(_ commit: CommittedChanges, _ position: Int, _ matches: inout Matches) {
-    // Filter a copy of `recent`. The pool's next transaction might not yet record the tables of all subscribers, so the
-    // property keeps its entries.
+    // Filter a copy of `recent`, and leave the property as it is: the pool's next transaction might not yet record the
+    // tables of all subscribers.
     let recent = recent.filter { commit.isUnknown(toOneSince: $0.value) }
     let tables = commit.loggedTables ?? []
     for number in changes.numbers(outside: tables).union(recent.keys) { changes.miss(number, position, &matches) }

@@ -18,7 +18,7 @@ final class WakeQueue: Sendable {
     var isRunning = false
   }
 
-  /// The size of a batch.
+  /// The number of tasks that one batch wakes.
   private static let atOnce = 32
   private static let longestPause = Duration.milliseconds(2)
   private let state = LockedValue(State())

@@ -57,7 +57,7 @@ public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
 @available(*, deprecated, renamed: "LiveQuery")
 public typealias Updates<Value: Sendable> = LiveQuery<Value>
 
-/// The row rule and the read columns of a live result, valid for one version of the schema.
+/// The rule and the columns that show whether a commit can change a live result. Valid for one version of the schema.
 struct LiveQueryRule: Sendable {
   let schemaVersion: Int64
   var rule = RowRule()
@@ -173,7 +173,7 @@ package struct LiveQuerySource<Value: Sendable>: Sendable {
     _ query: SelectQuery?, _ db: SqliteDatabase, _ read: ReadColumns, _ feed: PoolFeed
   ) throws -> RowRule {
     guard let query, !read.readsUnobserved, read.tables.count == 1 else { return RowRule() }
-    // In a UTF-16 file, SQLite sorts texts differently than the library sorts its UTF-8 copies.
+    // In a UTF-16 file, SQLite sorts texts in another order than the library, which sorts UTF-8 copies of the texts.
     guard try db.locked({ try db.openConnection().pragma("PRAGMA main.encoding") }) == "UTF-8" else {
       return RowRule()
     }
@@ -187,7 +187,7 @@ package struct LiveQuerySource<Value: Sendable>: Sendable {
 }
 
 extension SqlitePool {
-  /// True if a call failed because the pool was closed meanwhile. Then a loop ends without an error.
+  /// True if a call failed because the pool was closed meanwhile. In this case, a loop ends without an error.
   package func endsLoops(_ error: any Error) -> Bool {
     (!isOpen || !root.isOpen) && (error as? SqlError)?.kind == .closed
   }

@@ -10,7 +10,7 @@ struct LiveQueryState<Value: Sendable> {
     var hasAsked = false
     /// The edition of the result that the loop has received; 0 before the first result.
     var edition = 0
-    /// The loop accepts only results of fetches with a higher number than this.
+    /// The number of a fetch. The loop accepts only the results of later fetches.
     var fetchNumber = 0
     /// The loop's result includes all relevant commits up to this position.
     var position = -1
@@ -80,7 +80,7 @@ struct LiveQueryState<Value: Sendable> {
   /// The number of loops that have not received the latest edition.
   private var outdatedLoops = 0
   private var waiting: [ObjectIdentifier: (waiter: Waiter, loop: Int)] = [:]
-  /// The waiters that are past their deadline and wait for another commit.
+  /// The waiters whose deadline has passed, and which wait for another commit.
   private var overdue: Set<ObjectIdentifier> = []
   private var failures: [Int: any Error] = [:]
   /// True if a loop waits for a fetch that has not started.
@@ -132,7 +132,8 @@ struct LiveQueryState<Value: Sendable> {
     if let error = failures.removeValue(forKey: number) { return .fail(error) }
     guard var loop = loops[number] else { return .end }
     if !loop.hasAsked {
-      // Require a later fetch, because earlier commits of other processes might be undetected.
+      // Require a fetch that starts from now on. An earlier fetch might lack commits of other processes that are not
+      // detected yet.
       (loop.hasAsked, loop.fetchNumber) = (true, fetchCount)
     }
     loop = current(loop)
@@ -144,7 +145,7 @@ struct LiveQueryState<Value: Sendable> {
         if !isFetched(for: loop) { needsFetch = true }
         return .wait(isNeeded: true)
       }
-      // The filter must first decide whether the result is stale.
+      // Wait, because the filter must first decide whether the result is stale.
       guard undecidedRows.isEmpty else { return .wait(isNeeded: true) }
       guard isMatched || latest.fetch.position >= position else { return .match }
       loop.edition = latest.edition
@@ -155,8 +156,9 @@ struct LiveQueryState<Value: Sendable> {
     return .wait(isNeeded: undecidedRows.contains { $0.position > loop.position })
   }
 
-  /// Returns the loop with the number and position of the latest fetch if the loop already has the value of this fetch:
-  /// a fetch that returns an equal value keeps the value's edition. Otherwise returns the loop unchanged.
+  /// If the loop already has the value of the latest fetch, returns the loop with the number and position of this
+  /// fetch. Otherwise returns the loop unchanged. A fetch whose value equals the previous value does not change the
+  /// edition.
   private func current(_ loop: Loop) -> Loop {
     guard let latest, loop.edition == latest.edition else { return loop }
     var loop = loop
@@ -217,7 +219,7 @@ struct LiveQueryState<Value: Sendable> {
 
   // MARK: Commits
 
-  /// Handles a commit; nil stands for a commit with unknown changes.
+  /// Handles a commit. `commit` is nil if the changes are unknown.
   mutating func didCommit(_ commit: CommittedChanges?, at position: Int) {
     // Do nothing if every loop has a result that includes the commit.
     if outdatedLoops == 0, let latest, latest.fetch.position >= position { return }

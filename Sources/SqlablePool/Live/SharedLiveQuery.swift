@@ -99,7 +99,7 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
     }
   }
 
-  /// Wakes a loop at its deadline. The fetch continues, because other loops share the fetch.
+  /// Schedules an alarm that wakes a loop at its deadline. The fetch continues, because other loops share the fetch.
   private func alarm(_ waiter: Waiter) -> DispatchWorkItem? {
     guard let deadline = Deadline.current else { return nil }
     let alarm = DispatchWorkItem { waiter.wake() }
@@ -165,7 +165,7 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
     }
   }
 
-  /// Returns the next work; nil if there is no work and the task ends.
+  /// Returns the next work. If there is none, ends the task and returns nil.
   private func nextWork() -> State.Work? {
     withState { state in
       if !Task.isCancelled {
@@ -173,7 +173,7 @@ final class SharedLiveQuery<Value: Sendable>: FollowedLiveQuery {
         if case .nothing = work {} else { return work }
       }
       state.task = nil
-      // Other loops might have started to wait since the task was cancelled.
+      // Begin again, because other loops might have started to wait since the task was cancelled.
       begin(&state)
       return nil
     }

@@ -4,16 +4,16 @@ import SqlableCore
 
 /// A user of the pool's file that is not a call, such as an archive.
 package struct FileUser: Sendable {
-  /// Makes the user stop calling the pool, because a call would wait until the file is open again.
+  /// Stops the user's calls of the pool. Such a call would wait until the file is open again.
   package let pause: @Sendable () -> Void
-  /// Ends the user's transactions. The pool calls `release` when no pool call runs.
+  /// A closure that ends the user's transactions. The pool calls `release` when no pool call runs.
   package let release: @Sendable () -> Void
   /// Resumes the user's work. The pool calls `resume` when the file can be used again.
   package let resume: @Sendable () -> Void
   /// Ends the user's work for good. A closing pool calls `end` after its last call, while the database is still open. A
   /// pool that is released without being closed also calls `end`.
   package let end: @Sendable () -> Void
-  /// Returns the user's problem for `health()`; nil without a problem.
+  /// Returns the user's problem for `health()`; nil if there is no problem.
   package let problem: @Sendable (SqlitePool.HealthLimits) -> SqlitePool.Health.Problem?
 
   package init(
@@ -65,8 +65,8 @@ extension SqlitePool {
     try await closingOnOwnThread(.init(file: file, line: line)) { try self.close($0, within: duration, body) }
   }
 
-  /// Calls `body` on a separate thread with a close barrier. Cancelling the task stops the barrier and calls
-  /// `onCancel`.
+  /// Calls `body` on a separate thread, and passes a close barrier to it. Cancelling the task stops the barrier and
+  /// calls `onCancel`.
   package func closingOnOwnThread<Value: Sendable>(
     _ callSite: CallSite, isBlock: Bool = false, onCancel: @escaping @Sendable () -> Void = {},
     _ body: @escaping @Sendable (FileCloseBarrier) throws -> Value
@@ -190,7 +190,7 @@ extension SqlitePool.State {
   package mutating func begin(_ barrier: SqlitePool.FileCloseBarrier, _ label: String?) throws -> Bool {
     try checkIsOpen(label)
     closeBarrier = barrier
-    // The barrier is counted as a call, so that the pool is not closed meanwhile.
+    // Count the barrier as a call, so that the pool is not closed meanwhile.
     calls += 1
     return areAllIdle
   }

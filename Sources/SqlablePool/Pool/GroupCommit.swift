@@ -28,7 +28,7 @@ package struct GroupCommit {
   private let maximum: Int
   /// The number of calls whose work is in the transaction.
   private var members = 0
-  /// The error of the commit; nil before the commit has failed.
+  /// The error of the commit; nil unless the commit has failed.
   private var failure: (any Error)?
   /// The index in `outcomes` of the call that runs again; nil before a call runs again.
   private var done: Int?
@@ -57,7 +57,7 @@ package struct GroupCommit {
     }
   }
 
-  /// Records the release of a call, with the outcome for its caller.
+  /// Records that a call was released, and the outcome for its caller.
   package mutating func didRelease(_ outcome: Outcome) {
     guard case .release(let call, _) = step else { return }
     if let done {
@@ -91,7 +91,7 @@ package struct GroupCommit {
       step = outcomes.first.map { .release($0.call, $0.outcome) } ?? .end
       return
     }
-    // A call must not run again if its changes might be stored.
+    // Don't run a call again if its changes might be stored.
     let isUnknown = (failure as? SqlError)?.transaction == .unknown
     if canRunAgain, !isUnknown, outcomes.count > 1 { return runAgain(after: -1) }
     for index in outcomes.indices {
@@ -121,7 +121,8 @@ extension Result<TransactionResult, any Error> {
 }
 
 extension Error {
-  /// The error for a caller whose savepoint was rolled back. For this caller, the savepoint was the transaction.
+  /// The error that a caller gets if the savepoint of its work was rolled back. The error reports that the caller's
+  /// transaction was rolled back, because the savepoint took the place of this transaction.
   fileprivate var rolledBack: any Error {
     guard var error = self as? SqlError else { return self }
     if error.transaction == .untouched { error.transaction = .rolledBack }

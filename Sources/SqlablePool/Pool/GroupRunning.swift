@@ -20,7 +20,7 @@ extension SqlitePool {
         // kind `detection` writes nothing and needs no turn.
         if first.kind != .detection { try gate.take(writer.interruption) }
         defer { gate.giveBack() }
-        // Traces attribute the transaction to the first call.
+        // Traces attribute the shared transaction to the first of its calls.
         outcomes = db.traced(as: first.caller) {
           first.kind.isOutsideTransaction
             ? [(first, runOutsideTransaction(first, writer, db))] : group(first, writer, db)
@@ -31,7 +31,8 @@ extension SqlitePool {
       if outcomes.isEmpty { outcomes = [(first, ended(first, writer, .failure(error)))] }
     }
     writer.endLoan()
-    // Discard the handle before the next call gets it: closing rolls back, and discards changed settings.
+    // Discard an unusable handle before the next call gets it. Closing the handle rolls back its transaction, and
+    // discards changed settings.
     if writer.isUnusable { writer.discard() }
     for (call, outcome) in outcomes.dropFirst() { call.end(outcome) }
     let next = withState { $0.endWrites(outcomes.count, writer) }
@@ -91,7 +92,7 @@ extension SqlitePool {
   ) -> Result<Void, any Error> {
     let changes = ObserverRegistry.changes
     defer {
-      // An open transaction would absorb every later write.
+      // Every later write would become a part of a transaction that stayed open.
       db.rollBackShared()
       // A subscriber that joined during a statement might have missed changes, because the statement records only
       // changes for which there was a subscriber when the statement began.
@@ -116,7 +117,8 @@ extension SqlitePool {
     }
   }
 
-  /// Takes the writer from a finished call; returns the outcome for the caller.
+  /// Ends a call's use of the writer. Returns the call's outcome. If the call was stopped, the outcome has the reason
+  /// as its error.
   private func ended(
     _ call: PoolCall, _ writer: PooledHandle, _ outcome: Result<Void, any Error>
   ) -> Result<Void, any Error> {

@@ -6,7 +6,7 @@ import Glibc
 /// other processors have just changed. Loading such memory takes longer than the rest of the search.
 struct HandleHolders {
   private struct Holder {
-    /// 0 if no thread holds the handle.
+    /// The thread that holds the handle; 0 if no thread does.
     var thread: pthread_t = 0
     /// The thread that held the handle last; 0 if there is none.
     var latest: pthread_t = 0
@@ -28,12 +28,12 @@ struct HandleHolders {
     }
   }
 
-  /// The number of the handle that the thread holds; nil if there is none.
+  /// Returns the number of the handle that the thread holds; nil if there is none.
   func number(of thread: pthread_t) -> Int? {
     assert(thread != 0, "0 stands for no thread")
     return holders.firstIndex { $0.thread == thread }
   }
 
-  /// True if the thread held the handle last.
+  /// True if the thread was the last holder of the handle.
   func wasHeld(_ number: Int, by thread: pthread_t) -> Bool { holders[number].latest == thread }
 }

@@ -3,7 +3,7 @@ import SqlableCore
 struct HandleUse {
   let callSite: CallSite
   let begin: ContinuousClock.Instant
-  /// The end of the use; nil while the call holds the handle.
+  /// The time at which the call released the handle; nil while the call holds the handle.
   let end: ContinuousClock.Instant?
 
   func length(at now: ContinuousClock.Instant) -> Duration { begin.duration(to: end ?? now) }

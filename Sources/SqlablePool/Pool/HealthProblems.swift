@@ -4,7 +4,8 @@ extension SqlitePool {
   /// True if calls hold all readers that the pool is allowed to open.
   var areReadersBusy: Bool {
     withState { state in
-      // A call on this thread can use the reader that the thread already holds.
+      // If this thread holds a handle of the pool, a call on this thread uses that handle, and does not wait for a
+      // reader.
       guard state.phase == .open, state.closeBarrier == nil, state.ownHandle == nil else { return false }
       return state.idleReaders.isEmpty && state.readers.count >= configuration.readers
     }

@@ -97,7 +97,7 @@ package final class PoolCall: @unchecked Sendable {
     return min(end, deadline ?? end)
   }
 
-  /// The time at which the call got its handle; nil before.
+  /// The time at which the call got its handle; nil until then.
   var gotHandle: ContinuousClock.Instant? { hasHandle ? handleTime : nil }
 
   func didGetHandle(at time: ContinuousClock.Instant) { (hasHandle, handleTime) = (true, time) }
@@ -112,7 +112,8 @@ package final class PoolCall: @unchecked Sendable {
   /// Releases the closure. Call this method before the caller resumes.
   func forgetWork() { work = nil }
 
-  /// True if the waiting thread of the caller is woken to run the call. Otherwise, the handle's thread runs the call.
+  /// True if the caller's thread, which waits for a handle, is woken to run the call. Otherwise, the handle's thread
+  /// runs the call.
   package func callerRuns(on handle: PooledHandle) -> Bool { alarm != nil && !handle.isWriter }
 
   /// Resumes the caller, or wakes the caller's thread.
@@ -141,8 +142,8 @@ package final class PoolCall: @unchecked Sendable {
     kind == .write && error.sql.map { $0.hasPrefix("BEGIN") } ?? (error.transaction == .none)
   }
 
-  /// Returns the error that the caller gets. If `error` is the effect of stopping the call, the caller gets a
-  /// `CancellationError`, `.timeout` or `.closed`; otherwise `error`.
+  /// Returns the error that the caller gets. If the call failed because it was stopped, the caller gets a
+  /// `CancellationError`, `.timeout` or `.closed`. Otherwise the caller gets `error`.
   ///
   /// - Parameter holder: Returns the text about the write lock's holder, for a call that was stopped while waiting for
   ///   the lock.
@@ -209,7 +210,8 @@ package struct PoolQueue {
   /// Counts a call that has stopped waiting. Removes such calls when the queue contains many of them.
   mutating func forget() {
     count -= 1
-    // As long as no call returns a handle, `popFirst` does not run. Ended calls must not fill the queue.
+    // As long as no call returns a handle, `popFirst` does not run. So remove ended calls here, before they fill the
+    // queue.
     guard calls.count - head > 64, (calls.count - head) / 2 > count else { return }
     calls = waiting
     head = 0

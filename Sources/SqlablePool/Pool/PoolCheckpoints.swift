@@ -38,7 +38,8 @@ extension SqlitePool {
   ) throws -> Checkpoint {
     guard mode != .passive, limit > .zero else { return try db.checkpoint(mode) }
     let end = ContinuousClock.now + limit
-    // With overlapping reads, the checkpoint would always have to wait for one of their snapshots.
+    // Hold back new reads. With overlapping reads, the checkpoint would always have to wait for the snapshot of one of
+    // them.
     return try withReadsHeldBack(for: limit) { _ in
       try db.checkpoint(mode, waitingAtMost: ContinuousClock.now.duration(to: end))
     }

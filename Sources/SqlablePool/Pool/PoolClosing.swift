@@ -21,7 +21,7 @@ extension SqlitePool {
   package func close(within duration: Duration, leavesLog: Bool) throws {
     try checkFork()
     try refuseInClosure("close the pool")
-    // The backup can't end while its closure waits for this call.
+    // Refuse the call, because the backup can't end while its closure waits for this call.
     guard withState({ !$0.works.values.contains { $0.thread == pthread_self() } }) else {
       throw misuse("can't close the pool inside a closure of its backup")
     }
@@ -60,8 +60,8 @@ extension SqlitePool {
 
   package func endWork(_ token: Int) { withState { $0.endWork(token) } }
 
-  /// Adds work that ``close(within:)`` does after the last call, in a savepoint. The work is skipped if another
-  /// process does not end its write in time. Returns a token for `removeLastWork`.
+  /// Adds work that ``close(within:)`` runs in a savepoint, after the last call of the pool. The work is skipped if
+  /// another process does not end its write in time. Returns a token for `removeLastWork`.
   package func addLastWork(_ body: @escaping @Sendable (SqliteDatabase) throws -> Void) -> Int {
     lastWorks.withLock { works in
       works.count += 1
@@ -101,14 +101,15 @@ extension SqlitePool {
     events.send(.closed)
   }
 
-  /// Does the work that was added by ``addLastWork(_:)``. Returns false if the pool did not get its turn to write.
+  /// Runs the closures that were passed to ``addLastWork(_:)``. Returns false if the pool did not get its turn to
+  /// write.
   private func doLastWorks() -> Bool {
     let works = lastWorks.withLock { $0.bodies.ordered { $0.key < $1.key }.map(\.value) }
     guard !works.isEmpty else { return true }
     let isInTurn = takeTurn()
     defer { gate.giveBack() }
     guard isInTurn else { return false }
-    // One transaction, so that the pool waits only once if another program is writing.
+    // Run all closures in one transaction, so that the pool waits only once if another program is writing.
     try? root.transaction(.immediate) { db in
       for work in works { try? db.transaction { db in try work(db) } }
     }

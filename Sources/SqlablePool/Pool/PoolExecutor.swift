@@ -1,5 +1,5 @@
-// Pools as executors: reads run on a reader, and other statements run on the writer, VACUUM and PRAGMAs outside a
-// transaction.
+// Pools as executors. Reads run on a reader, and all other statements run on the writer. VACUUM and PRAGMAs run outside
+// a transaction.
 
 import SqlableCore
 

@@ -13,7 +13,7 @@ package struct PoolMonitor: Sendable {
     }
   }
 
-  /// Returns the problems that the monitor finds. Runs within the test read of the health check.
+  /// Returns the problems that the monitor finds. The health check calls this closure within its test read.
   package let problems: @Sendable (SqliteDatabase, SqlitePool.HealthLimits) throws -> [SqlitePool.Health.Problem]
   package let gauges: @Sendable (SqliteDatabase) throws -> [Gauge]
 

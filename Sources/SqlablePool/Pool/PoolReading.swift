@@ -72,7 +72,8 @@ extension SqlitePool {
   private func performOnThread<Value: Sendable>(
     _ kind: PoolCall.Kind, at callSite: CallSite, _ run: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) async throws -> Value {
-    // Without the `Result`, a value of the type `TransactionResult` would decide whether the statement is committed.
+    // Wrap the value in a `Result`: a plain value of the type `TransactionResult` would decide whether the statement is
+    // committed.
     try await perform(kind, at: callSite) { db in Result<Value, Never>.success(try run(db)) }.get()
   }
 

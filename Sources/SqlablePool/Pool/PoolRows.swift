@@ -34,7 +34,7 @@ extension SelectStatement where Row: Sendable {
 package struct PoolRows<Row: Sendable>: AsyncSequence, Sendable {
   fileprivate let pool: SqlitePool
   fileprivate let callSite: CallSite
-  /// Runs the query, and calls a closure with each row. Runs on a reader, outside a transaction.
+  /// A closure that runs the query on a reader, outside a transaction, and passes each row to another closure.
   fileprivate let read: @Sendable (SqliteDatabase, (Row) throws -> Void) throws -> Void
 
   package init(
@@ -139,7 +139,7 @@ private final class RowBuffer<Row: Sendable>: Sendable {
     space.signal()
   }
 
-  /// Returns the next rows; an empty array after the last row. Waits for a row.
+  /// Waits for rows, and returns them; returns an empty array after the last row.
   func take() async throws -> [Row] {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in

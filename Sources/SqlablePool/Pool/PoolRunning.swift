@@ -36,7 +36,8 @@ extension SqlitePool {
   /// Waits until the call gets a handle, or until another thread has run the work.
   private func wait(_ call: PoolCall) throws {
     guard let alarm = call.alarm else { return }
-    // This thread can itself be a shared thread, and the call that holds the handle can need another shared thread.
+    // This thread can be one of the shared threads. While it waits, another thread must replace it, because the call
+    // that holds the handle can need a shared thread.
     try SharedThreads.whileBlockedByCaller {
       let isInTime = call.waitEnd.map { end in
         alarm.wait(timeout: .now() + ContinuousClock.now.duration(to: end).dispatched)
@@ -104,7 +105,8 @@ extension SqlitePool {
             call.resume?(Result { try runInside(call, handle) })
           case .granted(let handle):
             handOn(handle, to: call)
-            // The call can time out while all shared threads are busy. A handle's own thread runs the call at once.
+            // Schedule a check, because the call can time out while all shared threads are busy. A handle's own thread
+            // runs the call at once.
             if handle.thread.isShared { inspect(call) }
           case .waits: inspect(call)
           }
@@ -135,7 +137,7 @@ extension SqlitePool {
     var isStopped = false
     let (outcome, next) = read(call, handle) { db in
       isStopped = try handle.interruption.withBudget(10) { _ = try call.run(db) }
-      // The read runs again as another call.
+      // A stopped read runs again as another call.
       call.isAbandoned = isStopped
     }
     if let next { handOn(handle, to: next) }

@@ -33,11 +33,11 @@ extension SqlitePool {
     var (readUses, writeUses) = (LatestUses(), LatestUses())
     /// The number of calls that have not ended.
     package internal(set) var calls = 0
-    /// The work in progress that has separate connections to the file, such as a backup; the keys are tokens. Each
-    /// entry also counts as a call.
+    /// The running work, such as a backup, that has its own connections to the file; the keys are tokens. Each entry
+    /// also counts as a call.
     var works: [Int: Work] = [:]
     private var lastWork = 0
-    /// Signalled when the last call has ended.
+    /// The semaphores that are signalled when the last call has ended.
     var closers: [DispatchSemaphore] = []
     /// Non-nil while new reads are held back; signalled when no call holds a reader.
     var readersEnd: DispatchSemaphore?
@@ -55,7 +55,7 @@ extension SqlitePool {
     }
   }
 
-  /// The result of ending a call's wait.
+  /// The handle that a waiting call gives up when its wait ends, and the next call for this handle.
   package struct Refusal {
     /// The handle that the call already had while it waited for a thread; nil if the call waited for a handle.
     package let handle: PooledHandle?
@@ -138,7 +138,7 @@ extension SqlitePool.State {
   private mutating func freeReader(_ configuration: PoolConfiguration, by thread: pthread_t?) -> PooledHandle? {
     guard readersEnd == nil else { return nil }
     if let index = openReader(for: thread) { return takeIdleReader(at: index) }
-    // No idle reader is open.
+    // No idle reader has an open connection, so take a closed reader.
     if let index = latestReader(of: thread) { return takeIdleReader(at: index) }
     if !idleReaders.isEmpty { return takeIdleReader(at: idleReaders.count - 1) }
     guard readers.count < configuration.readers else { return nil }
@@ -191,13 +191,13 @@ extension SqlitePool.State {
     guard closeBarrier == nil else { return [] }
     let handles = idleReaders.map(reader) + (writerIsIdle ? [writer] : [])
     (idleReaders, writerIsIdle) = ([], false)
-    // The handles are counted as calls, so that the pool is not closed while the handles are in use.
+    // Count the handles as calls, so that the pool is not closed while the handles are in use.
     calls += handles.count
     return handles
   }
 
-  /// Gives a handle to a call. `thread` is the present thread if it runs the call; nil if another thread runs the call:
-  /// the waiting thread of a synchronous read, or a thread of the pool.
+  /// Gives a handle to a call. `thread` is the current thread if the current thread runs the call. `thread` is nil if
+  /// another thread runs the call: a thread of the pool, or the thread that waits for a synchronous read.
   mutating func give(_ handle: PooledHandle, to call: PoolCall, by thread: pthread_t? = nil) {
     handle.call = call
     if handle.isWriter { writerIsIdle = false }
@@ -213,7 +213,7 @@ extension SqlitePool.State {
   }
 
   private mutating func start(_ call: PoolCall, _ handle: PooledHandle, hasWaited: Bool, by thread: pthread_t?) {
-    // Read the clock only for a call that waited or runs again. Any other call got the handle at its begin.
+    // Read the clock only for a call that waited or runs again. Any other call got the handle when it began.
     call.didGetHandle(at: hasWaited || call.hasHandle ? .now : call.begin)
     call.state = .running(handle)
     holders[handle.number] = thread
@@ -272,7 +272,7 @@ extension SqlitePool.State {
     return next(for: reader)
   }
 
-  /// Ends the use of the writer by a number of calls; returns the next call for the writer.
+  /// Ends `count` calls that used the writer. Returns the next call for the writer.
   package mutating func endWrites(_ count: Int, _ writer: PooledHandle) -> PoolCall? {
     ended(count)
     return next(for: writer)
@@ -357,8 +357,8 @@ extension SqlitePool.State {
     switch call.state {
     case .created: call.stopped = reason
     case .running(let handle):
-      // `.deadline` can also mean that a wait has timed out. This call no longer waits, so only its own deadline
-      // counts.
+      // `.deadline` can also mean that the call has waited too long for a connection. This call has a connection, so
+      // only the call's own deadline counts.
       if reason == .deadline, call.deadline.map({ $0 > now() }) ?? true { return nil }
       call.stopped = reason
       handle.interruption.request()
@@ -371,8 +371,8 @@ extension SqlitePool.State {
     (readers + [writer]).compactMap(\.call) + waitingReads.waiting + waitingWrites.waiting
   }
 
-  /// Returns the time at which the call times out if the caller must schedule a check for that time. Nil if an earlier
-  /// check is already scheduled, or if the call has no timeout.
+  /// Returns the time at which the call times out. The caller must then schedule a check for this time. Nil if an
+  /// earlier check is already scheduled, or if the call has no timeout.
   package mutating func scheduleCheck(of call: PoolCall) -> ContinuousClock.Instant? {
     guard let end = call.nextCheck, nextCheck.map({ end < $0 }) ?? true else { return nil }
     nextCheck = end

@@ -38,7 +38,7 @@ package final class PooledHandle: @unchecked Sendable {
   ) throws -> SqliteDatabase {
     if let database {
       database.lend(to: pthread_self())
-      // At most once per second: the check is a system call, and using a deleted file for a second is harmless.
+      // Check at most once per second: the check is a system call, and using a deleted file for a second is harmless.
       if now - checked > .seconds(1) {
         checked = now
         try database.checkFileIsThere(isRead: !isWriter)
@@ -71,7 +71,7 @@ package final class PooledHandle: @unchecked Sendable {
   /// True if SQL has changed the handle's settings or temporary objects. Only the holder reads this property.
   var hasOtherState: Bool { database?.connection?.hasOtherState == true }
 
-  /// Frees the memory that SQLite can rebuild. Only the holder calls this method.
+  /// Frees memory whose contents SQLite can rebuild. Only the holder calls this method.
   func releaseMemory() { database?.lockedAnyway { database?.connection?.releaseMemory() } }
 
   /// Records the current use of the statement cache for `publishCacheUse`. Only the holder calls this method.
@@ -84,7 +84,7 @@ package final class PooledHandle: @unchecked Sendable {
 
   /// Closes the connection. The next call that uses this handle opens a new connection.
   func discard() {
-    // If a cursor is open, the connection stays open until the cursor closes.
+    // An open cursor keeps the connection open until the cursor is closed.
     endLoan()
     try? database?.closeByOwner()
     database = nil

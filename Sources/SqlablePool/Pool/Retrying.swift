@@ -17,7 +17,7 @@ private struct Attempts {
     end = limit.map(Deadline.after) ?? Deadline.current
   }
 
-  /// The pause before the next attempt; nil if the error is final.
+  /// Returns the pause before the next attempt; nil if the error is final.
   mutating func pause(after error: any Error) -> Duration? {
     guard left > 0, let error = error as? SqlError, error.isRetryable else { return nil }
     left -= 1

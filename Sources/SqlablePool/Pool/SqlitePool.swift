@@ -16,10 +16,10 @@ import Synchronization
 /// ```
 ///
 /// Each call has two forms: `async` calls run on threads of the pool, and synchronous calls block their thread. If a
-/// reader is free, an `async` read of one statement starts on the calling thread. A read that is not done after a
-/// fraction of a millisecond starts again on a thread of the pool. Calls get handles in the order in which the calls
-/// arrive. Closures are synchronous, so no transaction spans an `await`. Don't use a closure's handle after the closure
-/// returns.
+/// reader is free, an `async` read of one statement starts on the calling thread. If the read is not done after a
+/// fraction of a millisecond, the read starts again on a thread of the pool. Calls get handles in the order in which
+/// the calls arrive. Closures are synchronous, so no transaction spans an `await`. Don't use a closure's handle after
+/// the closure returns.
 ///
 /// A call throws `CancellationError` if its task is cancelled, and `.timeout` if the call misses its deadline; see
 /// ``withDeadline(_:_:)``. The pool then interrupts the call's statement and rolls back only the call's own
@@ -34,7 +34,8 @@ public final class SqlitePool: Sendable {
   /// The parent of all handles, which keeps the database open and stores the shared observers and functions.
   package let root: SqliteDatabase
   let feed: PoolFeed
-  /// True if the pool only reads live results of the handle `root`, which another owner uses and closes.
+  /// True if the pool exists only to read the live results of the handle `root`. The owner of this handle uses and
+  /// closes it.
   let isForLiveResults: Bool
   /// The lock that lets pools on the same file, mostly in other processes, take turns at writing.
   let gate: FairWriterLock

@@ -11,8 +11,8 @@ package final class WALSizeLimiter: Sendable {
     var isAttempting = false
   }
 
-  /// The maximum time for which new reads wait for running reads, and the maximum time for which they then wait for the
-  /// checkpoint.
+  /// The maximum time for which new reads wait for running reads. Also the maximum time for which the new reads then
+  /// wait for the checkpoint.
   package static let patience = Duration.seconds(1)
   private static let interval = Duration.milliseconds(10)
 
@@ -47,7 +47,7 @@ extension SqlitePool {
     }
     walSizeLimiter.queue.async { [weak self] in
       guard let self else { return }
-      // An archive needs the commits in the WAL. It resets the WAL after copying them.
+      // An archive still needs the commits in the WAL, and resets the WAL itself after copying them.
       if allFileUsers.isEmpty { resetWAL() }
       walSizeLimiter.endAttempt()
     }
@@ -69,7 +69,7 @@ extension SqlitePool {
   ) rethrows -> Result {
     let readersEnd = DispatchSemaphore(value: 0)
     let isReading = withState { $0.holdReadsBack(readersEnd) }
-    // Another caller, such as an archive, already holds reads back.
+    // Don't wait for the running reads, because another caller, such as an archive, already holds reads back.
     guard let isReading else { return try body(true) }
     defer {
       for (handle, call) in withState({ $0.admitReads(configuration) }) { handOn(handle, to: call) }

@@ -177,7 +177,7 @@ extension SqliteDatabase {
       let now = ContinuousClock.now
       guard now >= next else { return nil }
       next = now + .milliseconds(1)
-      // Check the queue and the turn: a pool that has its turn waits for SQLite's lock, which this handle holds.
+      // Check the queue and the turn: a pool that has the turn still waits, because this handle holds SQLite's lock.
       return gate.isLockedByOthers(.queueAndTurn) || gate.lastWait != lastWait ? SqliteDatabase.pauseForHandles : nil
     }
   }

@@ -34,7 +34,7 @@ extension AssociatedQuery: Runnable, WrappingWork {
       // Inside an SQL function, the statement that calls the function holds a snapshot, and SQLite can't begin a
       // transaction.
       if try db.isInFunction { return try rows(db) }
-      // Without a transaction, a later statement would read commits that the first statement did not read.
+      // Use a transaction. Otherwise, a later statement could read commits that the first statement did not read.
       return try db.transaction(.deferred, rows)
     } catch { throw db.errorOfSeparateTransaction(error, levels: levels) }
   }

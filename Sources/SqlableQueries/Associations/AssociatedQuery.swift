@@ -151,7 +151,8 @@ extension AssociatedQuery {
     return Gathering(rows: rows, parts: (repeat try rows.gathering(each parts)))
   }
 
-  /// Returns the queries of all levels, as if every level had rows.
+  /// Returns the queries of all levels. Assumes rows on every level, because a level is queried only if its parent
+  /// level has rows.
   package func queries() throws -> [SelectQuery] {
     var queries = [root.asSelect().query]
     func add(_ levels: [any GatheredLevel]) {

@@ -24,8 +24,8 @@ public struct Association<Origin: Sqlable, Target: Sqlable, Output: Sendable>: S
 /// An association without the types of the models that it connects.
 package struct AssociatedPart<Output: Sendable>: Sendable, Hashable {
   package var level: AssociationLevel
-  /// Creates the row buffer of a level from the level and the parent's table. `==` ignores this closure, because the
-  /// level and the types of the association determine the closure.
+  /// Creates the row buffer of a level from the level and the parent's table. `==` ignores this closure: associations
+  /// with equal levels and types have equal closures.
   let gathering: @Sendable (AssociationLevel, TableInfo) throws -> GatheredPart<Output>
 
   /// Creates the buffer for the associated rows of a parent table. If the association names no database, the rows are
@@ -193,9 +193,9 @@ extension Association where Output == [Target] {
   /// // SELECT "name", (SELECT sum("price") FROM "bicycle" WHERE "bicycle"."owner_id" = "person"."id") FROM "person"
   /// ```
   ///
-  /// Without associated rows, SQLite computes the aggregate of no rows: NULL, but 0 for a count or a total. The term
-  /// can use columns of `Target` and of the link table. If the term calls a function that the program registers, that
-  /// function must be an aggregate.
+  /// If a row has no associated rows, the value is NULL, or 0 for a count or a total. The term can use columns of
+  /// `Target` and of the link table. If the term calls a function that the program registers, that function must be an
+  /// aggregate.
   ///
   /// Running the statement throws `.invalidStatement` if the association has an order or a limit, or if the term is not
   /// an aggregate. If the association reads the table of `Origin` itself, an aggregate that is used as a term can't
@@ -229,7 +229,7 @@ extension Association where Output == [Target] {
 }
 
 extension Association where Output == Target? {
-  /// Includes the associated rows of the associated row. Each further association runs one statement.
+  /// Includes the rows that are associated with the associated row. Each further association runs one more statement.
   ///
   /// ```swift
   /// Repair.read().including(Repair.bike.including(Bicycle.owner))     // (Repair, (Bicycle, Person?)?)

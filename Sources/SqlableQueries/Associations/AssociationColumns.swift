@@ -77,8 +77,8 @@ extension TableInfo {
 }
 
 extension Column {
-  /// Throws if one of this column and the referenced `key` stores text, and the other stores numbers: the text '1' and
-  /// the integer 1 would be different group keys.
+  /// Throws if this column stores text and the referenced `key` stores numbers, or the reverse: the text '1' and the
+  /// integer 1 would be different group keys.
   func checkRefers(to key: Column, from table: TableInfo) throws {
     let classes = [self, key].map { $0.type.storageClass == .real ? .integer : $0.type.storageClass }
     // A column of type BLOB can store values of any storage class.

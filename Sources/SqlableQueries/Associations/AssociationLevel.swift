@@ -116,8 +116,8 @@ extension AssociationLevel {
       $0.table.hasSameModel(as: table) || $0.name.isSameName(as: table.name)
     }
     if isRepeated {
-      // The inner rows and the enclosing query come from the same table. Put the inner rows in a subquery with an
-      // alias, so that in the filter below the name of the table refers to the enclosing query.
+      // The inner rows also read the table of the enclosing query. Put the inner rows in a subquery with an alias, so
+      // that in the filter below the name of the table refers to the enclosing query.
       guard !term.hasText else {
         let text = "an aggregate over an association from a table to itself can't contain SQL text"
         throw SqlError.invalidStatement(text).at(table: table.name)

@@ -23,7 +23,7 @@ package struct AssociationPath: Sendable, Hashable {
     }
   }
 
-  /// The tables between the parent rows and the associated rows, beginning at the parent rows.
+  /// The tables between the parent rows and the associated rows, the table nearest to the parent rows first.
   package fileprivate(set) var links: [Link] = []
   package let step: Step
 
@@ -166,7 +166,7 @@ extension SelectQuery {
 package struct ResolvedStep {
   package let earlier: SelectQuery.Source
   package let next: SelectQuery.Source
-  /// The positions of the connected columns in the two tables.
+  /// The pairs of columns that the association compares, as positions in the two tables.
   fileprivate let pairs: [(earlier: Int, next: Int)]
 
   package var earlierColumns: [Column] { pairs.map { earlier.table.columns[$0.earlier] } }
@@ -180,7 +180,8 @@ package struct ResolvedStep {
 package struct ResolvedPath {
   /// The positions, in a parent row, of the values that connect the row with its associated rows.
   package let parentPositions: [Int]
-  /// The columns with the connecting values. They belong to the associated rows or to the first table of the path.
+  /// The columns with the connecting values. They are columns of the associated table, or of the first table of the
+  /// path.
   package let columns: [Column]
   let terms: [SqlExpression]
   /// The positions of `columns` in the associated rows; nil if `columns` belong to another table of the path.

@@ -152,9 +152,9 @@ final class GatheredValues<Value: SqlValue>: GatheredLevel {
     values.updateValue(value, forKey: key)
   }
 
-  /// Returns the aggregate for parent rows with this key. For a parent without associated rows, returns the aggregate
-  /// of no rows, which is in the result row with a NULL key. Throws if that result row is missing, for example because
-  /// the function is not an aggregate.
+  /// Returns the aggregate for parent rows with this key. For a parent without associated rows, returns the aggregate's
+  /// value for an empty set, which the query returns in a row with a NULL key. Throws if that row is missing, for
+  /// example because the function is not an aggregate.
   func value(of key: ArraySlice<DatabaseValue>) throws -> Value {
     guard let aggregate = values[GroupKey(key, path.collations)] ?? values[.null] else { throw SqlError.noAggregate }
     return aggregate

@@ -54,7 +54,7 @@ extension ExplainStatement: Encodable where Work: Encodable {}
 extension ExplainStatement: Decodable where Work: Decodable {}
 
 extension Runnable {
-  /// Returns a statement that returns the query plan of this statement when it is run.
+  /// Returns a statement that, when it is run, returns the query plan of this statement.
   ///
   /// ```swift
   /// let plan = try await Bicycle.byId(2).explain().run(pool)     // EXPLAIN QUERY PLAN SELECT … WHERE "id" = ?

@@ -51,7 +51,7 @@ extension SqliteDatabase {
 
 extension Connection {
   package func plan(of statement: StatementWithValues) throws -> QueryPlan {
-    // EXPLAIN does not detect that another connection changed the schema, but this query does.
+    // EXPLAIN does not detect that another connection has changed the schema. This query detects the change.
     try pragma("SELECT 1 FROM main.sqlite_master LIMIT 0")
     var steps: [QueryPlan.Step] = []
     for row in try rows("EXPLAIN QUERY PLAN " + statement.sql, binding: statement.parameters) {
@@ -80,7 +80,8 @@ extension QueryPlan {
     for verb in ["SCAN ", "SEARCH "] {
       for kind in ["TABLE ", "SUBQUERY "] where detail.begins(with: verb + kind) {
         let rest = String(decoding: detail.utf8.dropFirst(verb.utf8.count + kind.utf8.count), as: UTF8.self)
-        // The text after the names starts with one of these words, and describes how SQLite finds the rows.
+        // After the names of the table and its alias, one of these words begins the description of how SQLite finds the
+        // rows.
         let marks = [" USING ", " VIRTUAL TABLE "]
         let tail = marks.compactMap { mark in rest.suffix(after: mark).map { mark + $0 } }.max { $0.count < $1.count }
         let names = String(decoding: rest.utf8.dropLast(tail?.utf8.count ?? 0), as: UTF8.self)

@@ -1,4 +1,4 @@
-// Running an insert that returns the existing row, if any.
+// The execution of an insert that returns the existing row, if there is one.
 
 import SqlableCore
 
@@ -9,7 +9,8 @@ extension InsertOrFind: Runnable, WrappingWork {
   @discardableResult
   public func run(_ db: SqliteDatabase) throws -> Model {
     try check()
-    // An existing row is returned without the write lock. Compiling the insert throws if the unique index is missing.
+    // Return an existing row without the write lock. Compile the insert anyway: compiling throws if the unique index is
+    // missing.
     if let row = try find.run(db) {
       try db.compile(insert.sql, of: insert.tree.tableInfo)
       return row

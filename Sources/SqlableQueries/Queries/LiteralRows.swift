@@ -69,7 +69,8 @@ extension Sqlable {
     replacing column: TypedColumn<Self, Term.Value>, with term: Term
   ) -> Select<Self> { read([(column.column, term.expression)]) }
 
-  /// Reads structs with a nullable term instead of a column. NULL throws `.decoding` unless the property is optional.
+  /// Reads structs, with a nullable term in the place of one column. NULL throws `.decoding` unless the property is
+  /// optional.
   public static func read<Value, Term: TypedTerm>(
     replacing column: TypedColumn<Self, Value>, with term: Term
   ) -> Select<Self> where Term.Value == Value? { read([(column.column, term.expression)]) }
@@ -127,7 +128,7 @@ extension Sqlable {
       SelectQuery.Replacement(column: ColumnReference(column), term: column.valueIfUnread(in: table))
     }
     for reference in references where table.position(of: reference) == nil {
-      // Makes the query throw an error that names the missing column.
+      // This replacement makes the query throw an error that names the missing column.
       replaced.append(SelectQuery.Replacement(column: reference, term: SqlExpression(.column(reference))))
     }
     return Select(SelectQuery(source(), results: [.model(0, replaced: replaced)]))

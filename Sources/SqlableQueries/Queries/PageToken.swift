@@ -31,7 +31,7 @@ public struct PageToken: RawRepresentable, Sendable, Hashable, Codable {
 
   init(_ order: [OrderTerm], of table: TableInfo, after values: [DatabaseValue]) throws {
     let encoder = JSONEncoder()
-    // Sorted, so that equal positions have equal tokens.
+    // Sort the keys, so that equal positions have equal tokens.
     encoder.outputFormatting = .sortedKeys
     let data = try encoder.encode(Contents(order: PageToken.identity(order, table), values: values))
     let text = data.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")

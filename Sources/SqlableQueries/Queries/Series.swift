@@ -31,7 +31,7 @@ public func series(_ range: ClosedRange<Int>, by step: Int = 1, as name: String)
 public func series(from start: Int, through end: Int, by step: Int, as name: String) -> NamedColumn<Int> {
   guard step != 0 else { return values([withoutStep]).named(name) }
   guard step > 0 ? start <= end : start >= end else { return values([start]).limit(0).named(name) }
-  // The last number of the series. The query adds the step only to numbers before the last, so no sum exceeds 64 bits.
+  // The query adds the step only to numbers before `last`, the last number of the series. So no sum exceeds 64 bits.
   let distance = (step > 0 ? end &- start : start &- end).magnitudeOfDifference
   let last =
     step > 0
@@ -42,7 +42,8 @@ public func series(from start: Int, through end: Int, by step: Int, as name: Str
   }
 }
 
-/// A named query of numbers between two terms without columns, such as parameters.
+/// A named query of the numbers from one term through another. The terms contain no columns; a parameter is such a
+/// term.
 ///
 /// ```swift
 /// let number = series(from: Parameter("first"), through: Parameter("last"), as: "number")

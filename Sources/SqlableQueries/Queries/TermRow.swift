@@ -29,7 +29,7 @@ extension TermRow {
     return SqlExpression(.binary(comparison, .row(terms), .row(others)))
   }
 
-  /// Converts each value to the value that the compared term's column stores.
+  /// Converts each value to the form in which the column of the compared term stores it.
   private func stored(_ value: repeat each Value) -> [SqlExpression] {
     var stored: [SqlExpression] = []
     func add(_ value: some SqlValue) { stored.append(terms[stored.count].value(value)) }

@@ -37,7 +37,7 @@ extension SqlExpression {
     for step in steps {
       switch step {
       case .position(let position):
-        // SQLite's positions wrap around at 32 bits; no array is that long.
+        // Clamp the position, because SQLite's positions wrap around at 32 bits. No array is that long.
         path += "[\(position < 0 ? "#" : "")\(Int32(clamping: position))]"
       case .end: path += "[#]"
       case .key(let key):
@@ -52,7 +52,7 @@ extension SqlExpression {
               "a JSON key can't begin with '$.' or '$['; pass each step of a path: \"a\" and 0 for '$.a[0]'"
             ))
         }
-        // Leave a key unquoted where possible, to match indexes written by hand.
+        // Leave a key unquoted where possible, so that the path equals the path in an index that was written by hand.
         path += key.isPlainName ? ".\(key)" : ".\"\(key)\""
       }
     }
@@ -128,7 +128,7 @@ extension TypedTerm {
   ) -> TypedExpression<Result?> { TypedExpression(expression: jsonText.calling(.jsonExtract, steps)) }
 
   /// All values of a group as a JSON array: `json_group_array("a")`, or the distinct values:
-  /// `json_group_array(DISTINCT "a")`. The array is empty for no rows. NULL becomes null.
+  /// `json_group_array(DISTINCT "a")`. If the group has no rows, the array is empty. NULL becomes null.
   ///
   /// ```swift
   /// Car.name.jsonGroupArray(orderBy: Car.price.desc)     // json_group_array("name" ORDER BY "price" DESC)
@@ -244,8 +244,8 @@ extension FunctionTerm {
 extension TypedTerm {
   /// The rows of a group as a JSON object, with this term as key and `value` as value: `json_group_object("a", "b")`.
   ///
-  /// The object is empty for no rows. If two rows have the same key, the object contains the key twice. `orderBy` needs
-  /// SQLite 3.44.
+  /// If the group has no rows, the object is empty. If two rows have the same key, the object contains the key twice.
+  /// `orderBy` needs SQLite 3.44.
   public func jsonGroupObject(
     _ value: some TypedTerm, orderBy orderings: any OrderingTerm..., where condition: (any SqlCondition)? = nil
   ) -> TypedExpression<String> {

@@ -14,7 +14,7 @@ extension NumberTerm {
   /// e to the power of the number: `exp("a")`.
   public func exp() -> OfDouble { OfDouble(expression: expression.call(.exp)) }
 
-  /// The natural logarithm, NULL for 0 and less: `ln("a")`.
+  /// The natural logarithm; NULL for 0 and for negative numbers: `ln("a")`.
   public func ln() -> OfDouble { OfDouble(expression: expression.call(.ln)) }
 
   /// The logarithm to base 10, NULL for 0 and less: `log10("a")`.

@@ -10,7 +10,7 @@ extension SqlExpression {
     .call(function, [self] + [characters].compactMap(\.self).map { SqlExpression($0) })
   }
 
-  /// Clamps a number for a 32-bit parameter: SQLite would use only the lower 32 bits.
+  /// Clamps a number for a 32-bit parameter, because SQLite would use only the lower 32 bits of a larger number.
   static func short(_ number: Int) -> SqlExpression { SqlExpression(Int32(clamping: number)) }
 
   // These conditions don't use LIKE, because a term's value can't be escaped in a pattern. lower() folds A to Z, as

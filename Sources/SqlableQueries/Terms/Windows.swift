@@ -77,7 +77,7 @@ public struct Window: Sendable, Hashable {
     return Window(window)
   }
 
-  /// Returns the window with further terms that divide its partitions: `PARTITION BY "carrier", "origin"`.
+  /// Returns the window with more terms in its PARTITION BY clause: `PARTITION BY "carrier", "origin"`.
   public func partitionBy<each Term: AnyTerm>(_ term: repeat each Term) -> Window {
     var window = window
     for term in repeat each term { window.partition.append(term.expression) }

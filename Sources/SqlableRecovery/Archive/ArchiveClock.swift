@@ -27,8 +27,8 @@ struct ArchiveClock {
   /// True if the system clock was adjusted after the creation of this clock.
   var isStepped: Bool { abs(archiveTime() - now) > ArchiveClock.tolerance }
 
-  /// Returns the age of an archive when archiving starts again. The time since the last commit is added to the last
-  /// age: at most a day, and at most half of `keep`, because the system clock might be wrong after a reboot.
+  /// Returns the age with which an archive continues: the age at the last commit, plus the time since then. At most a
+  /// day and at most half of `keep` are added, because the system clock might be wrong after a reboot.
   static func age(after last: ArchiveEnd, keep: Duration?) -> Int64 {
     let day: Int64 = 86_400_000_000
     let half = keep.flatMap { Int64(exactly: ($0 / .microseconds(2)).rounded()) } ?? day

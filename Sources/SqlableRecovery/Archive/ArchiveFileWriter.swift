@@ -43,7 +43,7 @@ final class ArchiveFileWriter: @unchecked Sendable {
 
   var isIntact: Bool { FileIdentity.isFile(descriptor, at: path) }
 
-  /// Appends a commit, whose pages are read from a WAL. After an error, the file contains no part of the commit.
+  /// Appends a commit. Reads the commit's pages from the WAL. After an error, the file contains no part of the commit.
   func append(_ commit: WALReader.Commit, _ record: ArchiveRecord, from log: WALReader) throws {
     let start = size
     (used, bufferSum) = (0, sum)
@@ -64,7 +64,7 @@ final class ArchiveFileWriter: @unchecked Sendable {
       try write()
       sum = end
     } catch {
-      // A partial record followed by another record would be reported as damage.
+      // Remove a partial record. With another record after it, the partial record would be reported as damage.
       ftruncate(descriptor, off_t(start))
       size = start
       throw error

@@ -11,8 +11,8 @@ public struct ArchiveOptions: Sendable, Hashable {
   /// normally the commits of at most one interval, see ``ArchiveStatus/lag``. Default: 250 milliseconds.
   public var interval: Duration
 
-  /// The time for which commits are added to a database copy before the archive creates a new copy. With a longer time,
-  /// a restore has to apply more commits. Default: 24 hours.
+  /// The time after which the archive creates a new copy of the database. Until then, the archive adds commits to the
+  /// last copy. With a longer time, a restore has to apply more commits. Default: 24 hours.
   public var baseInterval: Duration
 
   /// The time for which commits can be restored. After each new copy, the archive finds the last copy that is older

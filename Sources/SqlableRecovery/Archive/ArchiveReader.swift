@@ -22,7 +22,8 @@ struct ArchiveReader {
       }
       let log = try ArchiveFile(files.directory(ofGeneration: generation) + "/" + ArchiveFileWriter.name(from: start))
       guard log.isHeader(of: start, after: sum) else {
-        // Ignore a last file without records: a process was killed between creating the file and writing its header.
+        // Ignore a last file without records. A process might have been killed after it created the file and before it
+        // wrote the header.
         if index == starts.count - 1, log.size <= ArchiveFileWriter.headerSize { return }
         throw damaged("the header of \(log.path) is damaged")
       }
@@ -138,7 +139,7 @@ private final class ArchiveFile {
   func isTorn(at offset: Int, _ next: Int) -> Bool {
     let header = bytes(offset, ArchiveRecord.headerSize)
     if let record = ArchiveRecord(header: header) { return record.number == next && offset + record.size >= size }
-    // A file system can extend a file before the bytes are written.
+    // After a crash, a file can end with zeros: a file system can extend a file before it writes the bytes.
     return header.count < ArchiveRecord.headerSize || isZero(from: offset)
   }
 

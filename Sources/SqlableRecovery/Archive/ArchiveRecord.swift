@@ -43,7 +43,7 @@ struct ArchiveRecord: Equatable {
     (self.databasePages, self.pageSize) = (databasePages, pageSize)
   }
 
-  /// The size of a stored page in bytes: the page's number takes eight bytes, and the page follows.
+  /// The size of a page's entry in bytes: eight bytes for the page's number, followed by the page.
   var pageEntrySize: Int { 8 + pageSize }
 
   var size: Int { ArchiveRecord.headerSize + pageCount * pageEntrySize + ArchiveRecord.sumSize }

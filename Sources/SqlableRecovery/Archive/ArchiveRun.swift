@@ -86,8 +86,8 @@ final class ArchiveRun: @unchecked Sendable {
 
   /// Archives all commits made so far, and returns the number of the last commit. Throws `.closed` after `end()`.
   func flush() throws -> Int {
-    // Inside a pool's closure, this call runs on the pool's thread, where `tidy` can't write. The timer calls `tidy`
-    // later.
+    // Don't tidy inside a pool's closure: this call then runs on the pool's thread, where `tidy` can't write. The timer
+    // calls `tidy` later.
     let isOutside = pool?.withState { $0.ownHandle == nil } ?? true
     return try queue.sync {
       guard !isEnded else { throw SqlError(.closed, message: "the archive was stopped") }
@@ -103,7 +103,8 @@ final class ArchiveRun: @unchecked Sendable {
 
   /// Archives all commits made so far, and allows resets of the WAL again. A second call does nothing.
   func end() throws {
-    // If the last reference to the pool is released on this queue, `end` is called on this queue.
+    // `sync` on the same queue would deadlock. `end` is called on this queue if the last reference to the pool is
+    // released here.
     if DispatchQueue.getSpecific(key: ArchiveRun.current) == ObjectIdentifier(self) { return try endHere() }
     try queue.sync { try endHere() }
   }
@@ -172,8 +173,8 @@ final class ArchiveRun: @unchecked Sendable {
     try demandFiles()
   }
 
-  /// Throws if the archive's files are gone. Before the error, this method allows resets of the WAL again: the next
-  /// generation starts with a new copy of the database, and does not need the WAL.
+  /// Throws if the archive's files are gone. Before it throws, this method allows resets of the WAL again, because the
+  /// next generation starts with a new copy of the database, and does not need the WAL.
   private func demandFiles() throws {
     guard let output, let lock else { return }
     let base = files.base(ofGeneration: generation)
@@ -222,7 +223,7 @@ final class ArchiveRun: @unchecked Sendable {
 
   /// Starts a generation: copies the database with all commits made so far.
   private func beginGeneration() throws {
-    // The previous generation gets all commits up to the copy, so that every commit before the copy can be restored.
+    // First archive all commits up to the copy in the previous generation, so that each of them can be restored.
     let continues = output != nil && hold.isHeld
     if continues { try archiveCommits() } else { try readWAL() }
     try withWriteLock {
@@ -233,8 +234,8 @@ final class ArchiveRun: @unchecked Sendable {
     }
     output = nil
     clock = ArchiveClock(age: clock.age)
-    // The times of commits never decrease, unless the clock was set back by more than the tolerance. In this case, the
-    // archive uses the new time, so that later commits are found by their real times.
+    // The times of commits never decrease, unless the clock was set back by more than the tolerance. After such a
+    // change of the clock, the archive uses the new time, so that later commits are found by their real times.
     time = clock.now < time.addingSaturated(-ArchiveClock.tolerance) ? clock.now : max(time, clock.now)
     state.withLock { $0.isCopying = true }
     defer { state.withLock { $0.isCopying = false } }
@@ -256,8 +257,8 @@ final class ArchiveRun: @unchecked Sendable {
     try removeOld()
   }
 
-  /// Reads the WAL to its end without archiving. `beginGeneration` calls this method before it takes the write lock, so
-  /// that it reads only later commits under the lock and writers wait only briefly.
+  /// Reads the WAL to its end without archiving. `beginGeneration` calls this method before it takes the write lock.
+  /// Only later commits remain to be read under the lock, so writers wait only briefly.
   private func readWAL() throws {
     hold.end()
     output = nil
@@ -340,10 +341,10 @@ final class ArchiveRun: @unchecked Sendable {
     guard position.frames >= checkpointAt, pool?.isOpen == true else { return }
     // This checkpoint does not take the writer's turn, so that other calls can write meanwhile.
     try checkpoint()
-    // Commits made during the checkpoint are archived now, so that writers wait only briefly afterwards.
+    // Archive the commits that were made during the checkpoint now, so that writers wait only briefly afterwards.
     try archiveCommits()
     if let pool, let limit = pool.configuration.maximumWalSize, walSize(position.frames) >= limit {
-      // Overlapping reads would prevent the reset of the WAL.
+      // Hold reads back, because overlapping reads would prevent the reset of the WAL.
       try pool.withReadsHeldBack(for: WALSizeLimiter.patience) { _ in try resetWAL() }
     } else {
       try resetWAL()
@@ -357,7 +358,8 @@ final class ArchiveRun: @unchecked Sendable {
   private func resetWAL() throws {
     try withWriteLock {
       try archiveCommits()
-      // While the writer's lock is held, nothing is committed and the WAL is not reset.
+      // The hold can end now: while this connection holds the write lock, no other connection commits or resets the
+      // WAL.
       hold.end()
       defer { if !hold.isHeld { output = nil } }
       try checkpoint()

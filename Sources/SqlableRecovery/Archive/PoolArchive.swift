@@ -34,7 +34,8 @@ extension SqlitePool {
     return PoolArchive(try ArchiveRun(self, at: path, options), self)
   }
 
-  /// Archives every commit to the pool's database. The database is copied on a separate thread.
+  /// Archives the pool's database: first a copy of the database, then every commit. The copy is made on a separate
+  /// thread.
   public func archive(to path: String, _ options: ArchiveOptions = ArchiveOptions()) async throws -> PoolArchive {
     try await onOwnThread { () throws -> PoolArchive in try self.archive(to: path, options) }
   }

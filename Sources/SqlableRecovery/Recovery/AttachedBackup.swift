@@ -56,7 +56,8 @@ extension SalvageRun {
     let columns = sink.columns.filter { name in old.columns.contains { $0.name.isSameName(as: name) } }
     let source = "\(AttachedBackup.name).\(sink.name.quotedName)"
     guard let rowid = sink.rowidColumn else {
-      // Without a rowid, lost rows can't be told from rows that were deleted after the backup, so all rows are copied.
+      // Without a rowid, lost rows can't be distinguished from rows that were deleted after the backup, so all rows are
+      // copied.
       return try copy(table, columns, from: source, condition: "")
     }
     let oldRowid =
@@ -92,8 +93,8 @@ extension SalvageRun {
     table.rowsFromBackup += connection.rowsChanged(since: before)
   }
 
-  /// True if a row has the same rowid in the backup as in the damaged file. VACUUM can change rowids that are not in a
-  /// declared column.
+  /// True if a row has the same rowid in the backup as in the damaged file. VACUUM can change the rowids of a table
+  /// that declares no column for the rowid.
   private func keepsRowids(
     _ table: SalvagedTable, _ rowid: String, _ oldRowid: String, _ columns: [String], _ source: String
   ) throws -> Bool {

@@ -95,7 +95,7 @@ struct CorruptionCheck {
     var lines: [String] = []
     var failure: SqlError?
     do {
-      // Rows that were read before an error are kept.
+      // After an error, keep the rows that were read before the error.
       try connection.eachRow("SELECT name FROM main.sqlite_schema WHERE type = 'table'") { tables.append($0[0]) }
       try connection.eachRow("PRAGMA main.integrity_check") { row in
         lines += row[0].split(separator: "\n").map(String.init)
@@ -197,7 +197,7 @@ extension SqliteDatabase {
 }
 
 extension SqlitePool {
-  /// The first error on any connection that reported damage to the file since the last repair; nil if there was none.
+  /// The first error since the last repair that reported damage to the file, on any connection; nil if there was none.
   public var corruption: SqlError? { root.corruption }
 
   /// Calls `body` with a report of the damage after an error that reports damage; see `SqliteDatabase.onCorruption`.

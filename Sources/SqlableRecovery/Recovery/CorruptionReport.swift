@@ -14,7 +14,8 @@ public struct CorruptionReport: Sendable, Hashable {
   public var tables: [String] = []
   /// The indexes with damaged pages, and the indexes that do not match their tables.
   public var indexes: [String] = []
-  /// The pages that are unreadable or belong to another b-tree, at most a thousand per table or index.
+  /// The pages of tables and indexes that are unreadable or belong to a different b-tree, at most a thousand per table
+  /// or index.
   public var pages: [Int] = []
   /// True if the schema itself is damaged.
   public var isSchemaDamaged = false
@@ -28,8 +29,8 @@ public struct CorruptionReport: Sendable, Hashable {
     checkError == nil && messages.isEmpty && tables.isEmpty && indexes.isEmpty && pages.isEmpty && !isSchemaDamaged
   }
 
-  /// True if ``SqliteDatabase/reindex(_:)`` can repair all damage: only indexes do not match their tables, and no page
-  /// is lost. False if the check ended early.
+  /// True if ``SqliteDatabase/reindex(_:)`` can repair all damage: the only damage is indexes that do not match their
+  /// tables, and no page is lost. False if the check ended early.
   public var isMendedByReindex: Bool {
     checkError == nil && !indexes.isEmpty && tables.isEmpty && pages.isEmpty && !isSchemaDamaged
   }
@@ -49,8 +50,8 @@ extension CorruptionReport {
 }
 
 extension String {
-  /// Returns the text after the last occurrence of the first word that the string contains; nil if no text follows any
-  /// of the words.
+  /// Tries `words` in order, and returns the text after a word's last occurrence. Returns nil if no text follows any of
+  /// the words.
   fileprivate func rest(after words: [String]) -> String? {
     for word in words {
       if let range = ranges(of: word).last, range.upperBound < endIndex { return String(self[range.upperBound...]) }

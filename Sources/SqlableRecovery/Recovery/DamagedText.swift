@@ -106,7 +106,7 @@ private struct BackupKey {
   let value: Value
   /// The rowid's name in the new table; nil if the table has no rowid.
   let target: String?
-  /// The rowid's name in the backup; empty if the table has no rowid.
+  /// The name of the rowid in the backup, as a list of one element; empty if the table has no rowid.
   let sources: [String]
   let mayBeOfAnotherRow: Bool
 

@@ -4,7 +4,7 @@ import SqlableSchema
 struct IndexShape {
   /// The number of values; nil if the number is unknown.
   private let count: Int?
-  /// The columns of the values; empty if the definition is unknown.
+  /// The columns whose values the keys contain; empty if the definition is unknown.
   private let columns: [TableShape.Column]
 
   /// - Parameter fields: The number of values in the keys of intact pages; nil without such a page. If the number
@@ -38,7 +38,8 @@ struct IndexShape {
     // For a column that is an alias of the rowid, a table stores NULL, and an index stores the rowid.
     let values = index.terms.map { term in column(term).map { $0.isRowid ? rowid : $0 } ?? any }
     guard table.isWithoutRowid else { return values + [rowid] }
-    // SQLite appends the columns of the primary key, without those that the index has with the same collation.
+    // To each index of a WITHOUT ROWID table, SQLite appends the columns of the primary key, except columns that the
+    // index already has with the same collation.
     let keys = table.table.primaryKey?.columns ?? []
     guard (index.terms + keys).allSatisfy({ $0.collation == nil }) else { return nil }
     return values

@@ -45,7 +45,7 @@ extension SalvageRun {
     if let rows = rowsElsewhere(of: table) {
       return Loss(known: min(rows, known + possible), possible: 0, rowsPerPage: rowsPerPage, isOpen: false)
     }
-    // No other page was found, so the root was the only page.
+    // No other page was found, so treat the root as the only page.
     let rows = min(known + possible, usualRowsOfSmallTable ?? .infinity)
     return root.page == .unknown
       ? Loss(known: 0, possible: rows, rowsPerPage: rowsPerPage, isOpen: true)
@@ -86,7 +86,7 @@ extension SalvageRun {
     return Double(max(last, 0))
   }
 
-  /// Adjusts the estimates to the number of missing pages. Rows are lost only with missing pages and damaged cells.
+  /// Adjusts the estimates to the number of missing pages. Every lost row was in a missing page or in a damaged cell.
   private func balance(_ losses: inout [Loss]) {
     let (withinFile, behindEnd) = missingPages
     let tallies = tables.map(\.tally) + indexTallies
@@ -110,7 +110,7 @@ extension SalvageRun {
   }
 
   /// The numbers of pages that are neither free nor in a b-tree: inside the file, and after the end of a truncated
-  /// file. These pages might have had rows.
+  /// file. These pages might have contained rows.
   private var missingPages: (withinFile: Int, behindEnd: Int) {
     var (withinFile, free) = (0, 0)
     for number in 1...max(file.pageCount, 1) where !file.isLockPage(number) {

@@ -142,8 +142,8 @@ extension SalvageRun {
     return height
   }
 
-  /// Counts the rows of a page without an owner. The rows are stored in the lost-and-found table if the rows were
-  /// probably not deleted, or if ``Salvage/keepsPossiblyDeleted`` is true.
+  /// Counts the rows of a page that belongs to no known table. Stores these rows in the lost-and-found table if they
+  /// were probably not deleted, or if ``Salvage/keepsPossiblyDeleted`` is true.
   private func leaveOut(_ number: UInt32) throws {
     guard let page = file.tree(number), page.kind == .leafTable, page.isSound else { return }
     let isFree = file.isMappedFree(number)
@@ -218,7 +218,8 @@ extension SalvageRun {
 }
 
 extension TreePage {
-  /// The range from the page's lowest to its highest rowid; nil if the page has no rowids or they are not in order.
+  /// The range from the page's lowest to its highest rowid; nil if the page has no rowids, or if its rowids are not in
+  /// order.
   fileprivate var rowids: ClosedRange<Int64>? {
     let sound = cells.compactMap { $0?.rowid }
     guard let first = sound.first, let last = sound.last, first <= last else { return nil }

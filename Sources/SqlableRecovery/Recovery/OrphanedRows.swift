@@ -1,8 +1,8 @@
 import SqlableCore
 import SqlableSchema
 
-/// The rows that reference missing rows. `deleteAdded` deletes those that a merge added, and keeps those from before
-/// the merge.
+/// The rows that reference missing rows. `deleteAdded` deletes the orphaned rows that a merge added, and keeps the
+/// older orphaned rows.
 struct OrphanedRows {
   private struct Table {
     let name: String

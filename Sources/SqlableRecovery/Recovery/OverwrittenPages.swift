@@ -64,7 +64,7 @@ extension SalvageRun {
   private func isTableRoot(_ root: UInt32) -> Bool { tables.contains { $0.entry.root == root && $0.virtual == nil } }
 
   /// True if both tables are complete, have the same number of rows, and have several leaf pages. One table is then
-  /// probably a copy of the other, so equal pages are no damage.
+  /// probably a copy of the other, so equal pages are not a sign of damage.
   private func haveSameRows(_ root: UInt32, _ otherRoot: UInt32) -> Bool {
     guard root != otherRoot, let table = tables.first(where: { $0.entry.root == root }),
       let otherTable = tables.first(where: { $0.entry.root == otherRoot })

@@ -40,7 +40,7 @@ struct PageGeometry: Equatable {
       }
       if claimedTrial.share * 2 >= best.share, fittingCount * 2 >= claimedTrial.matching.count { return claimed }
     }
-    // Nine tenths of the pages have at least this many unused bytes at their end.
+    // Take the tenth percentile: nine tenths of the pages have at least this many unused bytes at their end.
     let distances = best.matching.sorted()
     return PageGeometry(pageSize: best.pageSize, reserved: distances[distances.count / 10])
   }

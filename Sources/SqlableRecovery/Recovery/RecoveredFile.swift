@@ -11,7 +11,7 @@ final class RecoveredFile {
   private let file: PartialFile
   private let path: String
   private let encoding: TextEncoding
-  /// The number of rows inserted so far. After every 5,000 rows, the transaction is committed.
+  /// The number of all rows inserted so far. The transaction is committed after every 5,000 rows.
   private var pendingRows = 0
   private var aside: (table: String, columns: Int)?
   private(set) var rowsSetAside = 0
@@ -39,7 +39,8 @@ final class RecoveredFile {
       path: file.path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, label: path,
       cacheCapacity: 0)
     try functions?.apply(to: connection)
-    // If the process dies, the file is incomplete in any case. The journal is needed only to undo a failed statement.
+    // These settings do not protect the file if the process dies, but the file is then incomplete in any case. The
+    // journal only undoes failed statements.
     for pragma in [
       "page_size = \(geometry.pageSize)", "encoding = \(stored.name.quotedText)", "journal_mode = MEMORY",
       "synchronous = OFF", "foreign_keys = OFF", "recursive_triggers = OFF",

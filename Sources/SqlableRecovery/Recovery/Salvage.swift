@@ -68,7 +68,7 @@ public struct Salvage: Sendable {
       guard !isEncrypted else { throw Salvage.encrypted }
       return try SalvageRun(self, into: path, encoding: encoding).recover()
     }
-    // SQLite can attach the backup only to a file with the backup's encoding.
+    // SQLite can attach the backup only to a file with the backup's encoding, so first recover into such a file.
     let recovered = path + "-recoded"
     defer { try? SqliteDatabase.deleteDatabase(at: recovered) }
     let report = try recover(into: recovered)

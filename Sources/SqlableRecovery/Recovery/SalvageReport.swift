@@ -7,8 +7,8 @@ public struct SalvageReport: Sendable, Hashable, Codable {
   public var pages = 0
   /// The number of pages of tables, indexes and the schema that could not be read.
   public var unreadablePages = 0
-  /// The number of rows on intact orphaned pages. The damaged schema no longer contains the rows' table, or several
-  /// tables match the rows. The rows are in ``lostAndFound``.
+  /// The number of rows whose table is unknown, which are in ``lostAndFound``. The rows are on intact orphaned pages.
+  /// Either the damaged schema no longer contains their table, or several tables match the rows.
   public var rowsOfUnknownTables = 0
   /// The estimated number of lost rows in tables whose definitions are lost, derived from the number of missing pages.
   public var estimatedRowsOfLostTables = 0
@@ -16,7 +16,7 @@ public struct SalvageReport: Sendable, Hashable, Codable {
   /// damage hides the rows' table. The rows are skipped, or are in ``lostAndFound`` if ``Salvage/keepsPossiblyDeleted``
   /// is true.
   public var rowsPossiblyDeleted = 0
-  /// The table of the new file for rows that belong to no other table; nil if there are no such rows.
+  /// The name of the table in the new file that stores rows of unknown tables; nil if there are no such rows.
   public var lostAndFound: String?
   /// Problems outside tables, such as a damaged header or an index that can't be created.
   public var problems: [String] = []
@@ -37,8 +37,8 @@ public struct SalvageReport: Sendable, Hashable, Codable {
     /// The number of intact rows that violate a constraint of the table, or whose table can't be created. The rows are
     /// in ``SalvageReport/lostAndFound``.
     public var rowsSetAside = 0
-    /// The number of rows with text that is not valid UTF-8 or UTF-16, if the backup has no intact version. The table
-    /// contains the rows with their original bytes. Reading the text as a `String` throws `.decoding`.
+    /// The number of rows with text that is not valid UTF-8 or UTF-16, and without an intact version in the backup. The
+    /// table contains these rows with their original bytes. Reading the text as a `String` throws `.decoding`.
     public var rowsWithInvalidText = 0
     public var unreadablePages = 0
     /// The source of the table's definition: the damaged file, the backup or the models.
@@ -84,8 +84,8 @@ public struct SalvageReport: Sendable, Hashable, Codable {
   public var share: Double {
     let recovered = tables.reduce(0) { $0 + $1.rowsFromPages + $1.rowsFromBackup }
     let lost = tables.reduce(estimatedRowsOfLostTables) { $0 + $1.estimatedRowsLost }
-    // Don't add the two numbers: `lost` already includes the rows of unknown tables, as lost rows of known or lost
-    // tables.
+    // Take the larger number, not the sum: `lost` already counts each row of an unknown table, as a lost row of a known
+    // table or of a lost table.
     let missing = tables.reduce(max(lost, rowsOfUnknownTables)) { $0 + $1.rowsSetAside }
     return recovered + missing == 0 ? (isComplete ? 1 : 0) : Double(recovered) / Double(recovered + missing)
   }

@@ -15,7 +15,7 @@ final class SalvageRun {
   var report = SalvageReport()
   private(set) var schema = SalvagedSchema()
   private(set) var tables: [SalvagedTable] = []
-  /// The keys of each index with lost pages.
+  /// The indexes that have lost pages.
   private(set) var damagedIndexes: [IndexShape] = []
   private(set) var indexTallies: [TreeStatistics] = []
   /// The rowids of rows whose table is unknown, for recognizing the keys of that table's indexes.
@@ -207,7 +207,7 @@ final class SalvageRun {
     }
   }
 
-  /// False if none of the keys matches a row of the table, so that the keys can't belong to an index of the table.
+  /// Returns false if none of the keys matches a row of the table: the keys then belong to no index of the table.
   private func fits(_ keys: [StoredRecord], _ table: SalvagedTable) throws -> Bool {
     guard !keys.isEmpty, table.rowsFromPages > 0, let matchingRows = try rows(with: keys, in: table) else {
       return true
@@ -227,7 +227,7 @@ final class SalvageRun {
     }
     guard let sequence = tables.first(where: { $0.entry.name.isSameName(as: "sqlite_sequence") }) else { return }
     for (name, number) in sequence.sequences {
-      // The table `sqlite_sequence` does not exist if no table has AUTOINCREMENT, so an error is ignored.
+      // The table `sqlite_sequence` does not exist if no table has AUTOINCREMENT, so ignore an error.
       let condition = "WHERE name = \(name.quotedText)"
       _ = try output.attempt(
         """

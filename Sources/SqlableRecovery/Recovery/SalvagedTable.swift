@@ -4,7 +4,7 @@ import SqlableSchema
 final class SalvagedTable {
   enum Use {
     case rows
-    /// The damaged shadow table's rows are copied unchanged, and replace the rows of the new shadow table.
+    /// The rows of the damaged shadow table are copied unchanged, and replace the rows of the new shadow table.
     case copies
     /// The rows are not used, because the virtual table recomputes them.
     case none

@@ -95,7 +95,7 @@ extension TableShape.Column {
   func contradicts(_ storage: StorageClass) -> Bool {
     if isRowid { return storage != .null }
     if storage == .null { return isNotNull }
-    // A TEXT column converts numbers to text before they are stored.
+    // SQLite converts a number to text before it stores the number in a TEXT column.
     if affinity == .text, storage == .integer || storage == .real { return true }
     switch strict {
     case .integer: return storage != .integer

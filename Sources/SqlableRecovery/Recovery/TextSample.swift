@@ -1,9 +1,9 @@
 import SqlableCore
 
-/// Texts from some pages of a file, which show the file's text encoding.
+/// Texts from some pages of a file. The texts show the text encoding of the file.
 struct TextSample {
   private var all = 0
-  /// The number of texts with an odd number of bytes, which UTF-16 never has.
+  /// The number of texts with an odd number of bytes, which is impossible in UTF-16.
   private var odd = 0
   /// The number of texts in which most bytes at every second offset are 0, as in UTF-16 for Latin letters.
   private var littleEndian = 0

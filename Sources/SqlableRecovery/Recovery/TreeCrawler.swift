@@ -2,8 +2,8 @@ import SqlableCore
 
 /// A reader of a damaged file's b-trees, which reads page by page and marks the pages that it has read.
 ///
-/// Each page belongs to only one b-tree. So cycles end, and a pointer to a page of another b-tree is treated as
-/// damaged.
+/// Each page belongs to only one b-tree, and is read only once. A cycle of pointers therefore ends, and a pointer to a
+/// page of another b-tree is treated as damaged.
 final class TreeCrawler {
   let file: DamagedFile
   var marks: PageMarks

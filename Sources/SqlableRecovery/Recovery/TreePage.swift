@@ -61,7 +61,8 @@ struct TreePage {
     if kind.isTable { TreePage.dropUnordered(&cells) }
     var missing = cells.count { $0 == nil }
     if readable >= usable, let coverage = PageCoverage(of: bytes, cells, start: start, content: room, usable: usable) {
-      // If the page's cell count is damaged, bytes outside the cells are read as damaged cells.
+      // If the page's cell count is too high, some of the damaged cells never existed. Keep only as many of them as fit
+      // into the bytes that belong to no intact cell.
       var damaged = 0
       cells.removeAll { cell in
         if cell == nil { damaged += 1 }

@@ -2,7 +2,7 @@ import SqlableCore
 
 /// Row counts and gaps of one b-tree.
 struct TreeStatistics {
-  /// A missing page: the rowids that its rows can have, its depth and its state.
+  /// A missing page of the b-tree, with the rowids that its rows can have, its depth and its state.
   struct Gap {
     enum Page {
       case unreadable
@@ -123,7 +123,8 @@ struct TreeStatistics {
   var isRootLost: Bool { gaps.contains { $0.depth == 0 } }
   /// The depth of the leaves. Without leaves, the depth of the deepest missing page; nil if no page is missing.
   private var likelyLeafDepth: Int? { leafDepth ?? gaps.lazy.map(\.depth).max() }
-  /// True if an unknown number of pages might be missing: their parent pages were beyond the end of the truncated file.
+  /// True if an unknown number of pages might be missing, because their parent pages were after the end of the
+  /// truncated file.
   var isOpen: Bool { gaps.contains { $0.page == .cut && $0.depth < likelyLeafDepth ?? 0 } }
 
   /// Estimates the number of lost rows. `known` counts rows in damaged cells, in broken overflow chains, and on leaves
@@ -137,8 +138,8 @@ struct TreeStatistics {
     // With few leaves, the last leaf distorts the average, because this leaf is not full.
     let full = leafBytes > 0 ? Double(usable - 8) * Double(leafCells) / Double(leafBytes) : guess
     let perLeaf = leaves == 0 ? guess : leaves > 3 ? Double(leafCells) / Double(leaves) : full * 0.8
-    // `density` is the number of rows per rowid in the leaves' ranges. The first row of each leaf is not counted, so a
-    // leaf with a single row has no effect.
+    // `density` is the number of rows for each rowid of the leaves' ranges. The first row and the first rowid of each
+    // leaf are not counted, so a leaf with a single row has no effect.
     let (steps, width) = (Double(leafCells - leaves), span - Double(leaves))
     let density = leafCells > 2 * leaves && width > 0 ? steps / width : 0
     var (known, possible) = (Double(lost.reduce(0) { $0 + $1.count }), 0.0)
@@ -163,7 +164,7 @@ struct TreeStatistics {
       // The last leaf of a table that grows at its end is half full on average.
       if isOpen { return leaves > 0 ? perLeaf / 2 : perLeaf }
       if gap.rowids.lowerBound == .min {
-        // Most tables start with id 1.
+        // Most tables start with id 1, so the missing rows have ids from 1.
         return density > 0.2 && gap.rowids.upperBound > 0
           ? min(Double(gap.rowids.upperBound) * density, perLeaf * 2) : perLeaf
       }
@@ -174,15 +175,15 @@ struct TreeStatistics {
     let below = (0..<min(level ?? 0, 8)).reduce(1.0) { leaves, _ in leaves * fanOut }
     guard let first = inside.first, let last = inside.last else {
       let loss = perLeaf * below
-      // Without rowids, the orphans in the gap are unknown.
+      // Keys without rowids don't show which orphans belong to the gap, so subtract the rows of all orphans.
       return isOpen ? max(loss - Double(orphanCells), 0) : min(loss, gap.rowids.width)
     }
     if density == 0 {
       // A root has as many children as it needs, so the usual number of children says nothing about the root.
       return gap.depth == 0 ? 0 : max(below - Double(inside.count), 0) * perLeaf
     }
-    // A hole in the rowids counts as lost rows only if at least half a leaf of rows would fit into the hole. Smaller
-    // holes also occur in undamaged tables.
+    // A hole in the rowids counts as lost rows only if at least half of a leaf page's rows would fit into the hole.
+    // Smaller holes also occur in undamaged tables.
     var holes = zip(inside, inside.dropFirst()).map { Double($1.lowerBound) - Double($0.upperBound) - 1 }
     if gap.rowids.lowerBound != .min { holes.append(Double(first.lowerBound) - Double(gap.rowids.lowerBound)) }
     if !isOpen { holes.append(Double(gap.rowids.upperBound) - Double(last.upperBound)) }

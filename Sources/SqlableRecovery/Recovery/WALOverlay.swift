@@ -3,7 +3,8 @@ import SqlableCore
 /// Replacements for a file's pages: a WAL's committed frames, or a rollback journal's original pages.
 struct WALOverlay {
   private let file: RawFile
-  /// The offsets of pages' contents, keyed by page number: the latest content in a WAL, the first in a journal.
+  /// The offset of each page's content, keyed by page number: the latest content in a WAL, or the first content in a
+  /// journal.
   private(set) var offsets: [UInt32: Int] = [:]
   let pageSize: Int
   /// The number of pages in the database, after the WAL's last commit or before the journal's transaction.
@@ -78,9 +79,9 @@ struct WALOverlay {
       }
       offset += frameSize
     }
-    // Count the lost commits: commits in later frames than the invalid frame at `offset` were lost because of damage or
-    // a failed sync. The frame at `offset` itself can be the rest of a killed process's transaction. Frames from before
-    // the last reset of the WAL have other salts.
+    // Count the lost commits. The invalid frame at `offset` itself can be the rest of a killed process's transaction.
+    // But commits in later frames were lost because of damage or a failed sync. Frames from before the last reset of
+    // the WAL have other salts.
     return stride(from: offset + frameSize, through: file.size - frameSize, by: frameSize).count { offset in
       let header = file.bytes(at: offset, count: WALFormat.frameHeaderSize)
       guard let number = header.word(0), let size = header.word(4), number > 0, size > 0 else { return false }

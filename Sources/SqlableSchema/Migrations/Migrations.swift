@@ -53,7 +53,7 @@ public struct Migrations: Sendable {
     public let name: String
     /// The migration's index among all migrations, from 0.
     public let position: Int
-    /// The number of this migration's batches that the present call of `apply` has committed; 0 when a migration starts
+    /// The number of this migration's batches that the current call of `apply` has committed; 0 when a migration starts
     /// or resumes.
     public let batch: Int
 

@@ -4,7 +4,7 @@ import SqlableCore
 ///
 /// Running the statement throws `.other` if the object exists, unless the statement uses ``ifNotExists()``. To bring
 /// existing tables up to date, use `db.createTable(_:)` or a ``SchemaPlan`` instead. Every statement throws `.misuse`
-/// for a model that contradicts itself.
+/// if the model's declarations contradict each other.
 public struct CreateStatement: Sendable, Hashable {
   fileprivate enum Object: Hashable {
     case table

@@ -101,7 +101,8 @@ public struct Schema: Sendable {
     try await db.run(SchemaComparison(schema: self), file: file, line: line)
   }
 
-  /// Throws `.schema(.mismatch)` with every difference between the models and their tables that is not harmless.
+  /// Throws `.schema(.mismatch)` if the models and their tables differ. The error lists all differences except harmless
+  /// ones.
   ///
   /// ```swift
   /// try Schema(Person.self, Bicycle.self).verify(db)
@@ -114,7 +115,8 @@ public struct Schema: Sendable {
     try Schema.check(differences(db, file: file, line: line))
   }
 
-  /// Throws `.schema(.mismatch)` with every difference between the models and their tables that is not harmless.
+  /// Throws `.schema(.mismatch)` if the models and their tables differ. The error lists all differences except harmless
+  /// ones.
   public func verify(
     _ db: some AsyncSqlExecutor, file: StaticString = #fileID, line: UInt = #line
   ) async throws {
@@ -182,7 +184,8 @@ struct SchemaComparison: Runnable {
       case .unique:
         !difference.isMissing
           || !model.uniques.contains { $0.sql == difference.expected && existing.hasUniqueIndex($0) }
-      // A plan keeps a computed default that the model does not declare, so this default is no difference.
+      // A plan keeps a computed default that the model does not declare, so this default does not count as a
+      // difference.
       case .defaultValue: existing.foreignDefault(of: difference.column ?? "", besides: model, info) == nil
       default: true
       }
@@ -265,8 +268,8 @@ extension Connection {
 }
 
 extension Schema {
-  /// Returns the tables, parents before children and views last. In a cycle of foreign keys, the table that comes first
-  /// in `tables` comes last in the result.
+  /// Returns the tables, parents before children and views last. Of the tables in a cycle of foreign keys, the first
+  /// one in `tables` comes last in the result.
   static func ordered(_ tables: [TableInfo]) -> [TableInfo] {
     var (ordered, visited): ([TableInfo], Set<[UInt8]>) = ([], [])
     func add(_ table: TableInfo) {
@@ -276,7 +279,7 @@ extension Schema {
       }
       ordered.append(table)
     }
-    // A view can read any table and any earlier view.
+    // Add views after tables, in their order: a view can read any table and any earlier view.
     tables.filter { $0.view == nil }.forEach(add)
     tables.filter { $0.view != nil }.forEach(add)
     return ordered

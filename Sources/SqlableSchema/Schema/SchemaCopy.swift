@@ -5,15 +5,15 @@ import SqlableCore
 package struct SchemaCopy {
   package let connection: Connection
 
-  /// - Parameter isFileOnly: True to copy the objects of the file, including its triggers. False to copy temporary
-  ///   objects too, but no triggers.
+  /// - Parameter isFileOnly: If true, copies only the objects of the file, including its triggers. If false, also
+  ///   copies temporary objects, but no triggers.
   package init(of original: Connection, functions: FunctionRegistry?, isFileOnly: Bool = false) throws {
     connection = try Connection(
       path: ":memory:", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, label: original.label,
       cacheCapacity: 0)
     try functions?.apply(to: connection)
     var (virtual, ordinary): ([String], [String]) = ([], [])
-    // The rows are filtered in Swift, because a program can replace LIKE and every SQL function.
+    // Filter the rows in Swift. An SQL filter would need LIKE or a function, and a program can replace both.
     let temporary = isFileOnly ? "" : "UNION ALL SELECT type, sql, rowid FROM temp.sqlite_schema"
     for row in try original.rows(
       """
@@ -31,7 +31,8 @@ package struct SchemaCopy {
     // Virtual tables come first, because creating a virtual table also creates its shadow tables.
     let statements = virtual + ordinary
     for statement in statements {
-      // Ignore failures: a shadow table might exist already, and the copy lacks a table whose module is missing.
+      // Ignore failures: a shadow table might exist already. A virtual table can't be created if its module is missing,
+      // and is not in the copy then.
       _ = try? connection.pragma(statement)
     }
     try copyStatistics(from: original)

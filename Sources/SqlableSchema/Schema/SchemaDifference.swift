@@ -103,7 +103,7 @@ extension SchemaDifference.Kind {
 }
 
 extension SchemaDifference: CustomStringConvertible {
-  /// `bicycle.color: the type is TEXT, and should be INTEGER`
+  /// A text such as `bicycle.color: the type is TEXT, and should be INTEGER`.
   public var description: String {
     let location = column.map { "\(table).\($0)" } ?? table
     let words = ["the", kind.words] + (isWhole ? [] : name.map { [$0] } ?? [])

@@ -71,14 +71,14 @@ extension DatabaseSchema.Table {
       + ", and might be the new name of \(old.joined(separator: " or "))"
   }
 
-  /// Returns the columns that the model does not have and whose names might be the former name of `column`.
+  /// Returns the columns that might have been renamed to `column`: columns that the model does not have.
   func formerNames(of column: String, in model: DatabaseSchema.Table) -> [String] {
     columns.map(\.name).filter { name in
       model[column: name] == nil && !newNames(of: name, among: [column], of: model).isEmpty
     }
   }
 
-  /// Returns those of the added columns that have the type of `old`, because each might be the new name of `old`.
+  /// Returns the added columns with the type of `old`. Each of them might be the new name of `old`.
   func newNames(of old: String, among added: [String], of model: DatabaseSchema.Table) -> [String] {
     added.filter { name in
       guard let new = model[column: name], let oldColumn = self[column: old] else { return false }

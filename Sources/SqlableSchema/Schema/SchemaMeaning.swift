@@ -5,7 +5,7 @@ import SqlableCore
 extension DatabaseSchema.Table {
   func hasSameType(_ column: DatabaseSchema.Column, as otherColumn: DatabaseSchema.Column, of other: Self) -> Bool {
     if column.type == otherColumn.type { return true }
-    // Only the type INTEGER makes a key the rowid.
+    // A primary key is the rowid only if its declared type is INTEGER.
     guard isRowid(column.name) == other.isRowid(otherColumn.name) else { return false }
     guard isStrict, other.isStrict else { return TypeAffinity.isSame(column.type.text, otherColumn.type.text) }
     let integers: [SchemaText] = ["INT", "INTEGER"]
@@ -148,8 +148,8 @@ extension DatabaseSchema.Table {
 }
 
 extension DatabaseSchema.Check {
-  /// True if every row of the model satisfies the condition. Such a condition reads only columns that the model lacks,
-  /// or is a comparison with a column that is NULL if an insert sets no value.
+  /// True if every row of the model satisfies the condition. This is known in two cases: the condition reads only
+  /// columns that the model lacks, or it compares such a column, and the column is NULL unless an insert sets a value.
   func isSatisfied(in table: DatabaseSchema.Table, byRowsOf model: DatabaseSchema.Table) -> Bool {
     let tokens = SQLTokenList(expression.text)
     let names = (0..<tokens.count).filter { tokens.kind($0) != .text }.compactMap { tokens.name($0) }

@@ -5,8 +5,8 @@ package struct TableDefinition {
 
   package init(_ table: TableInfo) { self.table = table }
 
-  /// Returns CREATE TABLE. `connection` formats numbers as literals that its SQLite reads exactly; nil stands for the
-  /// shortest literals.
+  /// Returns the CREATE TABLE statement. `connection` formats numbers as literals that its SQLite reads exactly; nil
+  /// stands for the shortest literals.
   ///
   /// - Parameters:
   ///   - name: The table's name; nil for the model's own name.

@@ -14,7 +14,8 @@ package struct WaitForOthers {
   /// Returns the pause before the next attempt after an SQLite error; throws the error if the time limit has passed.
   package func pause(after error: SqlError) throws -> Duration {
     if let limit, begin.duration(to: .now) >= limit { throw error }
-    // With a short busy timeout, or with a full pool queue, the next attempt would fail immediately.
+    // Without a pause, the next attempt would fail immediately if the busy timeout is short or the pool's queue is
+    // full.
     return lastTry.duration(to: .now) < .milliseconds(20) ? .milliseconds(20) : .zero
   }
 }

@@ -93,7 +93,7 @@ extension FullTextQuery {
   ) -> FullTextQuery {
     let failure = SqlError.invalidStatement("the distance of near(_:within:) can't be negative")
     let text = phrases.isEmpty ? quoted("") : phrases.map(quoted).joined(separator: " ")
-    // FTS5 does not detect an overflowing number, and no text has more words than this limit.
+    // The distance is limited, because FTS5 does not detect an overflow. No text has more words than the limit.
     return FullTextQuery("NEAR(\(text), \(min(distance, 10_000_000)))", .atom, failure: distance < 0 ? failure : nil)
       .restricted(to: columns)
   }
@@ -166,7 +166,7 @@ extension FullTextQuery {
   private var operand: String { kind == .atom ? rawValue : "(\(rawValue))" }
 
   private func combined(_ kind: Kind, _ name: String, _ other: FullTextQuery) -> FullTextQuery {
-    // A chain of the same operator needs no parentheses.
+    // Put no parentheses around a chain of the same operator.
     let isChain = self.kind == kind
     let left = isChain ? rawValue : operand
     return FullTextQuery(

@@ -18,7 +18,8 @@ extension SqliteDatabase {
     return false
   }
 
-  /// Creates a table's full-text index and triggers, or recreates those that differ. Returns true if anything changed.
+  /// Creates a table's full-text index and triggers, or recreates the parts that differ. Returns true if anything
+  /// changed.
   package func createFullTextIndex(_ table: FullTextTable, isNewTable: Bool) throws -> Bool {
     let definition = FullTextDefinition(table)
     let (sql, triggers) = (definition.createTable(), definition.triggers())
@@ -29,7 +30,7 @@ extension SqliteDatabase {
     guard current == nil || isOwnIndex(current, table) else { throw nameTaken(table.name, table) }
     try checkHasFullText()
     for trigger in triggers {
-      // Swift compares the text, because a program can replace any SQL function.
+      // Compare the text in Swift, because a program can replace any SQL function.
       let existing = try query(
         "SELECT type, sql FROM main.sqlite_schema WHERE name = \(trigger.name) COLLATE NOCASE",
         as: String.self, String?.self)

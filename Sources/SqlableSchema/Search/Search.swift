@@ -93,7 +93,7 @@ extension Sqlable {
 }
 
 extension Alias {
-  /// Returns a condition: true if the row of the aliased table matches a full-text query.
+  /// Returns a condition that is true if the row of the aliased table matches a full-text query.
   public func matches(_ query: FullTextQuery) -> SqlExpression {
     TableInfo.unchecked(Model.self).matches(query, alias: name)
   }

@@ -81,7 +81,7 @@ extension SqliteTenants {
       }
       progress(report)
     }
-    // A directory without tenants might be one that is not mounted.
+    // If the directory has no tenants, record no deletions, because the directory's file system might not be mounted.
     if report.count > 0 { try await onOwnThread { try run.noteDeleted() } }
     return report
   }
@@ -124,7 +124,7 @@ private final class TenantBackupRun: Sendable {
       throw SqlError.misuse("the backups can't be in the directory of the tenants: \(directory)")
     }
     lock = try BackupDirectory(path: directory).lock()
-    // The working directory might change.
+    // Resolve the path now, because the working directory might change later.
     backups = BackupDirectory(path: FileIdentity.resolved(directory) ?? directory)
     self.tenants = tenants
     rate = CopyRate(bytesPerSecond: bytesPerSecond)
@@ -137,10 +137,10 @@ private final class TenantBackupRun: Sendable {
       state.isEnded = true
       return state.running > 0
     }) {
-      // In the caller's task, the pause would end at once after a cancellation.
+      // Pause in a separate task. In the caller's task, the pause would end at once after a cancellation.
       await Task { try? await Task.sleep(for: .milliseconds(1)) }.value
     }
-    // A forked process can still have the descriptor.
+    // Unlock, because a forked process can keep the descriptor open.
     flock(lock, LOCK_UN)
     close(lock)
   }
@@ -189,7 +189,7 @@ private final class TenantBackupRun: Sendable {
     try file.db.writeBackup(to: target, options, file.stop)
     try file.check()
     let (_, bytes, time) = progress.withLock { $0 }
-    // The clock might have been set back. The last backup must have the latest time.
+    // The last backup must have the latest time, even if the clock was set back.
     let earliest = try backups.backups(of: name).last.map { $0.time.addingTimeInterval(0.00001) }
     let mark = file.state.isSettled ? file.state.mark : nil
     try backups.finish(target, of: name, max(time, earliest ?? time), mark: mark)
@@ -201,7 +201,7 @@ private final class TenantBackupRun: Sendable {
     guard let start else { return }
     for index in 0..<TenantName.directories {
       for name in try backups.tenants(inDirectory: index) where !tenants.directory.exists(name) {
-        // While a hand-over is unfinished, the tenant might stay here.
+        // A tenant whose hand-over is unfinished might stay here, so don't note it as deleted.
         guard !tenants.directory.isAway(name) || tenants.directory.isGone(name) else { continue }
         try backups.noteDeleted(name, before: start)
       }

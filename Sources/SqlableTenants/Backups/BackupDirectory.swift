@@ -31,7 +31,7 @@ struct BackupDirectory: Sendable {
     return try BackupDirectory.names(in: directory).sorted().compactMap { TenantBackup(name: $0, in: directory) }
   }
 
-  /// Returns the path of an unfinished backup.
+  /// Returns the path at which to write a new backup. `finish` gives the finished backup its name.
   func newFile(of name: TenantName) throws -> String {
     let directory = directory(of: name)
     if FileIdentity.info(directory) == nil {
@@ -47,7 +47,7 @@ struct BackupDirectory: Sendable {
     let open = try OpenDirectories([directory])
     guard rename(file, path) == 0 else { throw SqlError.system("rename", file, errno) }
     do { try open.sync() } catch {
-      // Remove the backup: its name is not synced, and the next run would treat the backup as finished.
+      // Remove the backup. Its name is not synced, but the next run would treat the backup as finished.
       unlink(path)
       throw error
     }
@@ -64,7 +64,7 @@ struct BackupDirectory: Sendable {
 
   // MARK: Deleted tenants
 
-  /// Removes the note that a tenant no longer exists.
+  /// Removes the note of the time at which the tenant was first missing.
   func noteExists(_ name: TenantName) throws {
     let directory = directory(of: name)
     for name in try BackupDirectory.names(in: directory) where name.hasSuffix(BackupDirectory.deleted) {
@@ -72,7 +72,8 @@ struct BackupDirectory: Sendable {
     }
   }
 
-  /// Notes the time at which a tenant was first missing, and deletes its backups once this time is before `start`.
+  /// Records the time at which a tenant was first found missing. Deletes the tenant's backups if this time is before
+  /// `start`.
   func noteDeleted(_ name: TenantName, before start: Date) throws {
     let directory = directory(of: name)
     let names = try BackupDirectory.names(in: directory)
@@ -99,7 +100,7 @@ struct BackupDirectory: Sendable {
   // MARK: Files
 
   /// Creates the directory if it is missing, locks it, and returns the descriptor of the lock file. Unlock the
-  /// descriptor before you close it, because a forked process can still have the descriptor.
+  /// descriptor before you close it, because a forked process can keep the descriptor open, and with it the lock.
   func lock() throws -> Int32 {
     try createDirectories(path)
     let file = open(path + "/lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)

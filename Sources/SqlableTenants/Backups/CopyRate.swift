@@ -7,10 +7,10 @@ final class CopyRate: Sendable {
 
   init(bytesPerSecond: Int?) { self.bytesPerSecond = bytesPerSecond }
 
-  /// The time before which no copy may continue.
+  /// The earliest time at which a copy may continue.
   var next: ContinuousClock.Instant { due.withLock { $0 } }
 
-  /// Counts copied bytes. Copies do not make up for a pause by a higher rate.
+  /// Counts copied bytes. After a pause, the copies do not run at a higher rate to catch up.
   func add(_ bytes: Int) {
     guard let bytesPerSecond else { return }
     due.withLock { due in due = max(due, .now) + .seconds(Double(bytes) / Double(bytesPerSecond)) }

@@ -10,7 +10,7 @@ extension SqliteTenants {
   ///
   /// The backup is first copied and checked, while the tenant is in use. Then the calls that use the tenant end, as
   /// with ``delete(_:)``, and throw `.tenant(.deleted)`. Later calls wait, and use the restored tenant, which is
-  /// migrated at its first use. After a crash, there is the old or the restored tenant. A damaged tenant can be
+  /// migrated at its first use. After a crash, either the old or the restored tenant exists. A damaged tenant can be
   /// restored, too.
   ///
   /// Throws the errors of reading the backup, `.busy` like `delete`, and `.tenant(.handedOver)` if the tenant was
@@ -48,7 +48,8 @@ extension SqliteTenants {
     } catch let error as SqlError
       where [.corrupt, .notADatabase, .wrongKey].contains(error.kind) || error.isFailedRead
     {
-      // `exclusively` has failed and does not lock the damaged file, so another process might have opened it meanwhile.
+      // `exclusively` has failed and does not lock the damaged file, so another process might have opened this file
+      // meanwhile.
       try checkOtherProcesses(name, "restore")
       try directory.replace(name, by: new, hasLogs: true)
     }

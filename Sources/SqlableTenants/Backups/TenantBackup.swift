@@ -6,9 +6,10 @@ import SqlableCore
 public struct TenantBackup: Sendable, Hashable {
   /// The time of the backup. The backup has no commits from after this time.
   public let time: Date
-  /// The path of the file, a database.
+  /// The path of the backup, which is a database file.
   public let path: String
-  /// A mark of the state of the tenant's file at the backup. Nil if a later commit could leave the mark unchanged.
+  /// Identifies the state of the tenant's file at the backup. Nil if the file could change later without a change of
+  /// the mark.
   let mark: String?
 
   static let ending = ".sqlite"

@@ -43,7 +43,7 @@ extension SqliteTenants {
     }
   }
 
-  /// Ends a hand-over that has no known owner: the tenant stays here, unless the other machine is already the owner.
+  /// Cancels an unfinished hand-over. This machine keeps the tenant, unless the other machine is already the owner.
   ///
   /// ```swift
   /// try await tenants.cancelHandOver("acme") { part in try await client.post(part) }
@@ -97,18 +97,18 @@ extension SqliteTenants {
     var sender = TenantSender(name, token, send)
     let fenced: FencedTenant
     do {
-      // As for a loop over all tenants, a missing tenant is not created.
+      // `isSweep`, as in a loop over all tenants: a missing tenant is not created.
       fenced = try await SqliteTenant(name: name.text, tenants: self, isSweep: true).withLease { lease in
         try await copy(lease, &sender, within: duration)
       }
     } catch {
-      // The receiver then deletes what it has received.
+      // After `cancel`, the receiver deletes the parts that it has received.
       _ = try? await sender.cancel()
       throw error
     }
     defer {
       start(withState { $0.endClaim(fenced.slot) })
-      // Close the files only now, because no call waits any more.
+      // Close the files only now: no call waits for them any more.
       resources.threads.async { fenced.outgoing.closeFiles() }
     }
     try await end(name, lock, &sender) { [self] sender in
@@ -197,10 +197,10 @@ extension SqliteTenants {
   ) async throws -> FencedTenant {
     let name = lease.slot.name
     let end = Deadline.after(duration)
-    // If another process has the file open, the hand-over fails. Find out before the tenant is closed.
+    // If another process has the file open, the hand-over fails. Check this before the tenant is closed.
     try checkOtherProcesses(name, "hand over")
     let slot = try await claim(name, .waitsForOthers, of: lease.slot, until: end, leavesLog: true)
-    // The receiver writes and syncs these parts while the file is synced here.
+    // The receiver writes and syncs these parts while this machine syncs the file.
     let (parts, continuation) = AsyncStream<TenantPart.Content>.makeStream()
     async let sent = send(parts, sender)
     let tail: TenantTail
@@ -222,8 +222,8 @@ extension SqliteTenants {
     return FencedTenant(slot: slot, tail: tail, outgoing: pages, sender: await sent)
   }
 
-  /// Sends the parts of a stream until the stream ends, and then a request to sync the receiver's file, unless the
-  /// stream was empty. Returns the sender in its new state, or the error.
+  /// Sends the parts of a stream. When the stream ends, sends a request to sync the receiver's file, unless the stream
+  /// was empty. Returns the sender in its new state, or the error.
   private func send(
     _ parts: AsyncStream<TenantPart.Content>, _ sender: TenantSender
   ) async -> Result<TenantSender, any Error> {
@@ -252,7 +252,8 @@ extension SqliteTenants {
     configuration.busyTimeout = 0
     let last = try SqliteDatabase.openOther(at: path, configuration, nil, creates: false)
     let (numbers, firstPage) = try pages.finish(last, path, send)
-    // Read on this thread: the tenant's calls wait meanwhile, and a switch to another thread can take milliseconds.
+    // Read on this thread, because the tenant's calls wait meanwhile, and a switch to another thread can take
+    // milliseconds.
     let tail = try RawFile(path: path).tail(numbers, pageSize: pages.pageSize)
     try directory.prepareLeaving(name)
     try moveClosed(files(name), to: away, of: [name])
@@ -266,8 +267,8 @@ extension SqliteTenants {
     return tail
   }
 
-  /// Sends the last parts, and makes the receiver the owner. If a step fails, cancels the hand-over, and the tenant
-  /// stays here. If the receiver does not answer, the hand-over stays unfinished.
+  /// Sends the last parts, and makes the receiver the owner. If a step fails, cancels the hand-over, and this machine
+  /// keeps the tenant. If the receiver does not answer, the hand-over stays unfinished.
   ///
   /// - Parameter sendRest: Sends the missing part of the file, and returns the file's size. Returns nil if the receiver
   ///   is already the owner.
@@ -321,7 +322,7 @@ extension SqliteTenants {
   {
     let lock = try await steps.run { [directory] in try directory.lockHandOver(of: name) }
     do {
-      // The hand-over can have ended before this call got the lock.
+      // Check again, because the hand-over can have ended before this call got the lock.
       guard !directory.isGone(name) else { throw try await gone(name, lock) }
       guard !directory.exists(name), directory.isAway(name) else {
         if directory.isSynced(name) { lock.remove() }
@@ -351,12 +352,13 @@ extension SqliteTenants {
     guard !directory.isGone(name) else { throw try await gone(name, lock) }
     let slot = try await claim(name, .waits, until: Deadline.after(duration))
     defer { start(withState { $0.endClaim(slot) }) }
-    // The process that has renamed the file might have been killed before the sync.
+    // Sync the tenant's name again, because the process that renamed the file might have been killed before its own
+    // sync.
     try await steps.run { [directory] in
       try directory.withLock(.exclusive, of: [name]) { try directory.syncAgain(name) }
     }
-    // The token is that of the first attempt. The parts get new numbers, so that the receiver refuses delayed parts of
-    // the first attempt.
+    // Use the token of the first attempt. The parts get new numbers, so that the receiver refuses delayed parts of the
+    // first attempt.
     var sender = TenantSender(name, try lock.token(), send, number: .random(in: 1 << 32..<1 << 48))
     try await end(name, lock, &sender) { [self] sender in
       guard try await !sender.send(.begin(wait: 0)) else { return nil }

@@ -47,8 +47,8 @@ final class OutgoingPages: @unchecked Sendable {
       var file = file
       while true {
         do { return try file.part(at: offset) } catch {
-          // After a VACUUM, a checkpoint shortens the file. The removed pages are not needed: they were no longer in
-          // the database when the hold began, or a later commit has written them to the WAL.
+          // A checkpoint after a VACUUM might have shortened the file. The removed pages are not needed: either they
+          // were no longer in the database when the hold began, or a later commit has written them to the WAL.
           let now = try RawFile(path: path)
           guard now.size < file.size else { throw error }
           (file, self.file) = (now, now)
@@ -77,7 +77,7 @@ final class OutgoingPages: @unchecked Sendable {
         }
       }
     }
-    // A reset of the WAL overwrites or truncates the pages that were just read.
+    // If the salts have changed, a reset of the WAL might have overwritten or truncated the pages that were just read.
     guard try logEnd().salts == part.salts else { return nil }
     try found.get()
     return .pages(data, numbers: part.pages.map { Int($0.key) }, size: pageSize)
@@ -138,7 +138,7 @@ final class OutgoingPages: @unchecked Sendable {
       let parts = try changedParts(log)
       let end = try logEnd()
       guard end.frames == 0 || (end.salts, end.frames) == (position.salts, position.frames) else {
-        // Without a commit during the read, the WAL must be damaged.
+        // If the end of the WAL did not change during the read, there was no commit, so the WAL is damaged.
         guard start == end else { throw OutgoingPages.changedMeanwhile }
         throw SqlError(.io, message: "can't read the WAL")
       }
@@ -164,8 +164,8 @@ final class OutgoingPages: @unchecked Sendable {
     }
   }
 
-  /// Closes the file and the WAL. If the file was deleted or replaced, the system then frees its space, which takes
-  /// 40 ms for 100 MB.
+  /// Closes the file and the WAL. If the file was deleted or replaced, the system then frees the space of the old file,
+  /// which takes 40 ms for 100 MB.
   func closeFiles() {
     close()
     (log, file) = (nil, nil)
@@ -200,7 +200,7 @@ final class OutgoingPages: @unchecked Sendable {
   }
 }
 
-/// The pages of a complete file that the receiver lacks.
+/// The pages that the receiver still lacks, and the size of the complete file.
 struct TenantTail: Sendable {
   fileprivate let numbers: [Int]
   fileprivate let pageSize: Int
@@ -219,7 +219,7 @@ extension RawFile {
     return Data(bytes)
   }
 
-  /// Returns the `TenantTail` of the pages with these numbers, without pages after the end of the file.
+  /// Returns the pages with these numbers as a `TenantTail`. Leaves out pages after the end of the file.
   func tail(_ numbers: [Int], pageSize: Int) throws -> TenantTail {
     let numbers = numbers.filter { $0 * pageSize <= size }
     let ranges = TenantPart.ranges(numbers.count, pageSize: pageSize)

@@ -45,7 +45,7 @@ extension SqliteTenants {
         try body()
         return false
       }
-      // The sender deletes its file after this answer.
+      // Sync the name now, because the sender deletes its file after this answer.
       try directory.syncAgain(name)
       return true
     }
@@ -70,7 +70,7 @@ extension SqliteTenants {
     return false
   }
 
-  /// Makes this machine the owner, in one step.
+  /// Gives the received file the tenant's name, which makes this machine the owner in one step.
   private func take(_ name: TenantName, _ part: TenantPart, size: Int) throws -> Bool {
     if try hasReceived(name, part) { return true }
     guard let reception = receptions.reception(of: name, token: part.token) else { throw unknown(name) }
@@ -82,7 +82,7 @@ extension SqliteTenants {
         // record has no effect.
         try directory.note(.ended, part.token, of: name)
         try rename(reception, to: name)
-        // If the tenant was handed over from here before, it is back now.
+        // If this machine has handed the tenant over before, the tenant is back now.
         directory.removeAwayFile(of: name)
       }
     }

@@ -11,7 +11,7 @@ final class BlockingWork: Sendable {
 
   init(maximum: Int) { state = LockedValue(State(free: maximum)) }
 
-  /// Runs `body` on a thread once one is free. Calls get their threads in order.
+  /// Runs `body` on the next free thread. Calls get threads in the order of their arrival.
   func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     await withCheckedContinuation { continuation in
       let isFree = state.withLock { state in

@@ -126,7 +126,7 @@ extension SqliteTenants {
     return DatabaseFiles(of: path, key: handles.key, cipher: handles.cipher)
   }
 
-  /// Renames files to the file names of a tenant. Call with the directory's lock.
+  /// Renames files to the file names of a tenant. Call with the directory's lock held.
   ///
   /// - Parameter names: The names whose directories are synced: the new name, and the old name of an existing tenant.
   func move(_ files: DatabaseFiles, to name: TenantName, of names: [TenantName]) throws {
@@ -144,7 +144,7 @@ extension SqliteTenants {
     try files.exclusively { try directory.renameFile(files.filepath, to: path, of: names) }
   }
 
-  /// Deletes a tenant's file: takes its name away in one step, by a rename, and then deletes the renamed file.
+  /// Deletes a tenant's file. A rename removes the tenant's name in one step; then the renamed file is deleted.
   private func remove(_ name: TenantName) throws {
     let trash = try directory.newFile()
     // Hold the lock: as soon as the name is free, another process can create the tenant again, and files with this name
@@ -170,7 +170,7 @@ extension SqliteTenants {
     try? DatabaseFiles(of: trash).remove()
   }
 
-  /// Ends the waits for a tenant that no longer has this name.
+  /// Ends the waits for a tenant that was deleted or renamed.
   private func forget(_ slot: TenantSlot) {
     let waiters = withState { $0.didDelete(slot) }
     for waiter in waiters { waiter.resume(.failure(SqliteTenants.deleted(slot.name.text))) }
@@ -235,7 +235,7 @@ extension SqliteTenants {
       }
       let isLate = ContinuousClock.now >= end
       guard Task.isCancelled || isLate else {
-        // No thread waits meanwhile. A cancellation ends the pause.
+        // The pause blocks no thread, and ends early if the task is cancelled.
         try? await Task.sleep(for: pause)
         pause = min(pause * 2, policy == .waitsForOthers ? .milliseconds(2) : .milliseconds(16))
         continue
@@ -260,7 +260,7 @@ extension SqliteTenants {
     }
   }
 
-  /// Closes a tenant's pool, and stops its calls. Waits until `end` for closures that ignore the interruption.
+  /// Closes a tenant's pool, and stops its calls. Waits at most until `end` for closures that ignore the interruption.
   private func close(_ pool: SqlitePool, until end: ContinuousClock.Instant, leavesLog: Bool) async throws {
     while true {
       do {
@@ -278,7 +278,7 @@ package enum ClaimPolicy {
   case waits
   /// The claim waits for all calls except the claimer's own.
   case waitsForOthers
-  /// The claim ends the calls.
+  /// The claim ends the calls, which can then throw `.tenant(.deleted)`.
   case endsCalls
   /// The claim throws ``TenantIsOpen`` for an open tenant.
   case skipsOpen

@@ -58,7 +58,7 @@ extension SqliteTenants {
     }
     do {
       try prepare(pool, name)
-      // From here on, the pool's first connection only keeps the file open.
+      // Free the memory of the pool's first connection, which from here on only keeps the file open.
       try pool.root.releaseMemory()
       return pool
     } catch {

@@ -19,7 +19,7 @@ struct ReadTenantFile {
   }
 }
 
-/// The error of a read without locks during which the file was written to.
+/// The error of a read without locks if the file was written to during the read.
 private struct ChangedMeanwhile: Error {}
 
 extension SqliteTenants {

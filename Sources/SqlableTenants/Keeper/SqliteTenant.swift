@@ -32,7 +32,8 @@ public struct SqliteTenant: AsyncSqlExecutor {
     try await withPool { pool in try await pool.run(work, file: file, line: line) }
   }
 
-  /// Calls `body` with a reader, on one snapshot of the tenant's database and on a thread of the tenants.
+  /// Calls `body` with a reader of the tenant's pool, on one snapshot of the database. The closure runs on a thread
+  /// that all tenants share.
   public func read<Value: Sendable>(
     file: StaticString = #fileID, line: UInt = #line, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) async throws -> Value {

@@ -112,8 +112,8 @@ public final class SqliteTenants: Sendable {
     }
   }
 
-  /// Waits until no tenant is open, being opened, closed or changed. A tenant that is still being opened is closed by
-  /// the thread that opens it.
+  /// Waits until no tenant is open, and no tenant is being opened, closed or changed. A tenant that is still being
+  /// opened is closed by the thread that opens it.
   private func waitForSlots(until end: ContinuousClock.Instant) throws {
     while let slot = withState({ $0.slots.values.first }) {
       guard ContinuousClock.now < end else {
@@ -126,7 +126,7 @@ public final class SqliteTenants: Sendable {
   }
 }
 
-/// The tenants of a service at one moment.
+/// Statistics of a service's tenants.
 public struct TenantsStatistics: Sendable, Hashable {
   /// The number of open tenants, including those that are being opened or closed.
   public let open: Int
@@ -134,7 +134,7 @@ public struct TenantsStatistics: Sendable, Hashable {
   public let idle: Int
   /// The number of calls that wait until their tenant is open.
   public let waiting: Int
-  /// The numbers of times that tenants were opened and closed, and that opening failed.
+  /// The numbers of openings, closings and failed openings of tenants.
   public let opened, closed, failed: Int
   /// The longest wait of a call until its tenant was open.
   public let longestWait: Duration

@@ -33,13 +33,13 @@ struct TenantFileState: Equatable {
   }
 
   /// True if the last change is old enough that every later commit changes the state. Two commits in quick succession
-  /// can have the same times.
+  /// can leave the same modification time.
   var isSettled: Bool { seconds < time(nil) - TenantFileState.precision }
 
   /// True if no connection has the file open in WAL mode, and if every write from now on will change the state.
   var isQuiet: Bool { isSettled && !hasWAL }
 
-  /// A short form of the state, for the name of a backup (FNV-1a).
+  /// A hash of the state (FNV-1a), for the name of a backup.
   var mark: String {
     var hash = 0xcbf2_9ce4_8422_2325 as UInt64
     for number in numbers {

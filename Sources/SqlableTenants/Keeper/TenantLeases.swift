@@ -2,7 +2,7 @@ import Dispatch
 import SqlableCore
 import SqlablePool
 
-// The wait of a call for its tenant, and the end of the tenant's use.
+// Leases: a call acquires a lease before it uses a tenant, and releases the lease afterwards.
 
 extension SqliteTenants {
   /// Returns a lease on a tenant. Opens the tenant, or waits until it is open.

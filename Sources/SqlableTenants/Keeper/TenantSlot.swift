@@ -6,7 +6,7 @@ import SqlablePool
 /// `TenantSlot` is safe as `@unchecked Sendable`: the keeper's lock guards everything that changes.
 package final class TenantSlot: @unchecked Sendable {
   package enum Phase {
-    /// Waits for one of the places of open tenants.
+    /// Waits until the limit on open tenants allows another tenant.
     case queued
     case opening
     case open(SqlitePool)
@@ -33,14 +33,14 @@ package final class TenantSlot: @unchecked Sendable {
   /// True while the tenant is being closed because another tenant needs its place.
   var makesRoom = false
 
-  /// The neighbours among the idle tenants.
+  /// The neighbours in the list of idle tenants.
   fileprivate(set) var older: TenantSlot?
   fileprivate(set) weak var newer: TenantSlot?
   fileprivate(set) var isIdle = false
 
   init(_ name: TenantName) { self.name = name }
 
-  /// True if a call waits that does not belong to a sweep.
+  /// True if a call that does not belong to a sweep is waiting.
   package var hasCalls: Bool { waiters.contains { !$0.isSweep } }
 }
 

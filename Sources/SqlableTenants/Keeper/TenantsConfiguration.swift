@@ -26,7 +26,7 @@ public struct TenantsConfiguration: Sendable, Hashable {
   /// The maximum number of calls that wait until their tenant is open. A further call throws `.busy`. Default: 65,536.
   public var maximumWaiting: Int
 
-  /// True if the first use of a tenant creates it. Default: true. With false, a call on a missing tenant throws
+  /// True if the first use of a tenant creates the tenant. Default: true. With false, a call on a missing tenant throws
   /// `.tenant(.missing)`.
   public var createsMissing: Bool
 
@@ -52,7 +52,8 @@ public struct TenantsConfiguration: Sendable, Hashable {
     guard waitTimeout.map({ $0 >= .zero }) ?? true else { throw SqlError.misuse("waitTimeout can't be negative") }
     guard maximumWaiting >= 0 else { throw SqlError.misuse("maximumWaiting can't be negative") }
     try pool.validate()
-    // Each write transaction would lock a file that is attached for writing, and so block the writers of all tenants.
+    // A file that is attached for writing would be locked by each write transaction, which would block the writers of
+    // all other tenants.
     if let name = pool.handles.attached.keys.sorted().first(where: { !pool.handles.attachedReadOnly.contains($0) }) {
       throw SqlError.misuse("tenants can only attach files read-only; add \(name) to attachedReadOnly")
     }

@@ -23,11 +23,11 @@ public struct TenantsHealth: Sendable, Hashable {
   /// The problems of the service as a whole: `.closed`, `.littleSpace`, and `.noAnswer(.timeout)` if a call waits for
   /// its tenant for too long.
   public let problems: [SqlitePool.Health.Problem]
-  /// The problems of single tenants: long calls, large WALs, damage. `.noAnswer` is the error of a tenant whose last
-  /// opening has failed, for at most 100 such tenants.
+  /// The problems of single tenants: long calls, large WALs, damage. The problem `.noAnswer` contains the error of a
+  /// tenant whose last opening has failed. At most 100 such tenants are listed.
   public let tenantProblems: [TenantProblem]
   public let statistics: TenantsStatistics
-  /// The longest wait of a call that waits for its tenant now.
+  /// The longest wait, until now, among the calls that wait for their tenant.
   public let oldestWait: Duration
   /// The free space of the file system, in bytes; nil if unknown.
   public let freeBytes: Int?
@@ -53,7 +53,7 @@ extension SqliteTenants {
   ///
   /// - Parameters:
   ///   - count: The number of tenants in ``TenantsHealth/slowest``.
-  ///   - maximumWait: The time for which a call can wait for its tenant before this is a problem.
+  ///   - maximumWait: The time for which a call can wait for its tenant before the wait counts as a problem.
   ///   - limits: The limits of each tenant; `freeBytes` is a limit for the file system of the directory.
   public func health(
     slowest count: Int = 10, maximumWait: Duration = .seconds(5), limits: SqlitePool.HealthLimits = .init()

@@ -5,7 +5,7 @@ import SqlableTracing
 
 /// The state of a keeper of tenants, guarded by the keeper's lock.
 ///
-/// A state machine without a clock, threads or SQL, so tests can run every order of steps.
+/// A state machine without a clock, threads or SQL, so that tests can run the steps in every order.
 package struct TenantsState {
   /// Work for a thread of the keeper, to be started without the lock.
   package enum Work {
@@ -14,7 +14,7 @@ package struct TenantsState {
   }
 
   let maximumOpen: Int
-  /// The keys are checked names: as a `String`, a name with a Kelvin sign would equal one with a K.
+  /// The keys are checked names. As `String`s, two names that differ only in a K and a Kelvin sign would be equal.
   package private(set) var slots: [TenantName: TenantSlot] = [:]
   /// The slots that wait for a place among the open tenants, from index `head` on. Slots that no longer wait are
   /// skipped.
@@ -37,7 +37,7 @@ package struct TenantsState {
   /// The version of the schema that each tenant's file had when this process checked or migrated it.
   var checked: [TenantName: CheckedTenant] = [:]
 
-  /// The copies of tenants' files for backups. A claim of a file ends the copy of this file.
+  /// The running copies of tenants' files for backups. A claim of a tenant's file stops the copy of this file.
   var copies: [TenantName: BackupStop] = [:]
 
   /// The observers of pools, such as traces.
@@ -106,20 +106,20 @@ package struct TenantsState {
     return true
   }
 
-  /// Ends the wait of all calls that match; returns these calls.
+  /// Ends the wait of all calls for which the closure returns true, and returns these calls.
   private mutating func stopWaiting(
     where isStopped: (TenantWaiter) -> Bool
   ) -> [(waiter: TenantWaiter, slot: TenantSlot)] {
     let stopped = waiting.values.filter { isStopped($0.waiter) }
     for (waiter, _) in stopped { waiting[ObjectIdentifier(waiter)] = nil }
-    // Once for each slot, because many calls can wait for one tenant.
+    // Visit each slot once, because many calls can wait for one tenant.
     let slots = Dictionary(stopped.map { (ObjectIdentifier($0.slot), $0.slot) }) { slot, _ in slot }
     for slot in slots.values { removeStopped(from: slot) }
     return stopped
   }
 
-  /// Returns the end of a call's wait if the caller must schedule a check for timeouts at that time; nil if an earlier
-  /// check is already scheduled, or if the call waits without a limit.
+  /// Returns the time at which the caller must check for timeouts: the end of the waiter's wait. Nil if an earlier
+  /// check is already scheduled, or if the waiter waits without a limit.
   package mutating func scheduleCheck(of waiter: TenantWaiter) -> ContinuousClock.Instant? {
     guard let end = waiter.end, nextCheck.map({ end < $0 }) ?? true else { return nil }
     nextCheck = end
@@ -130,7 +130,7 @@ package struct TenantsState {
   package mutating func takeLate(
     scheduledFor time: ContinuousClock.Instant, now: ContinuousClock.Instant
   ) -> (late: [(waiter: TenantWaiter, slot: TenantSlot)], next: ContinuousClock.Instant?) {
-    // If another check was scheduled for an earlier time, the earlier check schedules the next one.
+    // A check at an earlier time has replaced this check, and schedules the next one.
     guard nextCheck == time else { return ([], nil) }
     let late = stopWaiting { waiter in waiter.end.map { $0 <= now } ?? false }
     nextCheck = waiting.values.compactMap(\.waiter.end).min()
@@ -142,7 +142,7 @@ package struct TenantsState {
     if slot.waiters.isEmpty, case .queued = slot.phase { end(slot) }
   }
 
-  /// Ends the wait of the calls for a tenant; returns these calls.
+  /// Ends the wait of the calls that wait for a tenant, and returns these calls.
   private mutating func takeWaiters(
     of slot: TenantSlot, where isTaken: (TenantWaiter) -> Bool = { _ in true }
   ) -> [TenantWaiter] {
@@ -240,8 +240,8 @@ package struct TenantsState {
     return (waiters, nextWork())
   }
 
-  /// Records that a tenant could not be closed, because a call still uses its pool. The keeper closes the tenant later.
-  /// If a call waits for a place among the open tenants, another tenant is closed.
+  /// Records that a tenant could not be closed, because a call still uses the tenant's pool. The keeper closes the
+  /// tenant later. If a call waits for a place among the open tenants, another tenant is closed.
   package mutating func didFailToClose(_ slot: TenantSlot) -> [Work] {
     guard slot.makesRoom else { return [] }
     slot.makesRoom = false
@@ -259,7 +259,8 @@ package struct TenantsState {
     return nextWork()
   }
 
-  /// Ends a slot. Calls that wait get another slot, because leases on this one can still be in use.
+  /// Ends a slot. Waiting calls move to a new slot of the same tenant, because leases on the old slot can still be in
+  /// use.
   private mutating func leave(_ slot: TenantSlot) {
     let waiters = slot.waiters
     slot.waiters = []
@@ -271,7 +272,7 @@ package struct TenantsState {
     for waiter in waiters { waiting[ObjectIdentifier(waiter)] = (waiter, next) }
   }
 
-  /// Moves the last slot of the queue before the slots whose first call arrived later.
+  /// Moves the last slot of the queue forward, before all slots whose first call began later.
   private mutating func moveForward(_ slot: TenantSlot) {
     guard let begin = slot.waiters.first?.begin else { return }
     var index = queue.count - 1
@@ -331,7 +332,7 @@ package struct TenantsState {
     let waiters = takeWaiters(of: slot)
     if waiters.isEmpty, slot.uses == 0 { idle.insert(slot, asOldest: slot.isSwept) }
     let leases = waiters.map { ($0, take(slot, pool, isSweep: $0.isSweep)) }
-    // An idle tenant can be closed for a call that waits for a place.
+    // The tenant can be idle now. If so, `nextWork` can close the tenant for a call that waits for a place.
     return (leases, nextWork())
   }
 
@@ -343,7 +344,7 @@ package struct TenantsState {
     return nextWork()
   }
 
-  /// Records that a claimed tenant could not be closed in time. The keeper closes the tenant later.
+  /// Records that a claimed tenant could not be closed in time. Returns the work that closes the tenant later.
   package mutating func didFailToCloseForClaim(_ slot: TenantSlot, _ pool: SqlitePool) -> [Work] {
     slot.isDeleted = false
     return [.close(slot, pool)]
@@ -360,7 +361,7 @@ package struct TenantsState {
 
   /// Ends the exclusive use. Calls that wait then open the tenant.
   package mutating func endClaim(_ slot: TenantSlot) -> [Work] {
-    // The failure was that of the earlier file. The tenant might have another file now, or none.
+    // The recorded failure belongs to the earlier file. The tenant might have another file now, or none.
     failures[slot.name] = nil
     leave(slot)
     return nextWork()
@@ -368,7 +369,7 @@ package struct TenantsState {
 
   // MARK: Closing
 
-  /// Rejects new calls; returns the calls that waited.
+  /// Rejects new calls, and returns the calls that were waiting.
   package mutating func beginClosing() -> [TenantWaiter] {
     isClosed = true
     return stopWaiting { _ in true }.map(\.waiter)
@@ -386,13 +387,13 @@ package struct TenantsState {
   }
 }
 
-/// The numbers of a keeper since it was created.
+/// The counters of a keeper.
 struct TenantCounts {
   var (opened, closed, failures) = (0, 0, 0)
   var longestWait = Duration.zero
 }
 
-/// A tenant's file at the last check of its schema.
+/// The file and the schema version of a tenant whose schema was checked.
 struct CheckedTenant: Equatable {
   let file: FileIdentity
   let schemaVersion: Int64

@@ -24,8 +24,8 @@ extension SqliteTenants {
     for (_, pool) in withState({ $0.openPools }) { pool.removeTrace(token) }
   }
 
-  /// Calls `attach` at least once with each tenant that is open or opened later. Tracing the same events twice with one
-  /// token has no effect.
+  /// Calls `attach` at least once with each tenant that is open or opened later. If `attach` traces a tenant twice with
+  /// the same token, the second trace has no effect.
   package func observe(
     _ attach: @escaping @Sendable (_ name: String, _ pool: SqlitePool, _ token: TraceToken) -> Void
   ) -> TraceToken {

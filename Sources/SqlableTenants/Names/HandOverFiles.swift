@@ -17,15 +17,15 @@ extension TenantDirectory {
 
   func awayFile(of name: TenantName) -> String { file(of: name) + "-away" }
 
-  /// True if the tenant was handed over, or if no machine may write to it until its hand-over is ended.
+  /// True if the tenant was handed over, or if no machine may write to the tenant because its hand-over is unfinished.
   func isAway(_ name: TenantName) -> Bool { FileIdentity.linkInfo(awayFile(of: name)) != nil }
 
-  /// True if the receiver is the tenant's owner for certain.
+  /// True if the tenant was handed over, and its hand-over is ended: the receiver is certainly the owner.
   func isGone(_ name: TenantName) -> Bool { FileIdentity.linkInfo(awayFile(of: name))?.st_size == 0 }
 
   func removeAwayFile(of name: TenantName) { unlink(awayFile(of: name)) }
 
-  /// Returns the names of the tenants to which no machine may write until their hand-over is ended.
+  /// Returns the names of the tenants with an unfinished hand-over, to which no machine may write.
   func unfinishedHandOvers() throws -> [String] {
     try (0..<TenantName.directories).flatMap { index in
       try fileNames(inDirectory: index).filter { $0.hasSuffix("-away") }
@@ -47,7 +47,7 @@ extension TenantDirectory {
 
   /// The receiver's record of a hand-over.
   enum Reception: String {
-    /// This machine has become the owner if the tenant's file exists.
+    /// This machine is the owner, if the tenant's file exists. Without the file, the record has no effect.
     case ended
     /// This machine was the owner. The file has left this machine, or is about to leave.
     case owned

@@ -28,7 +28,7 @@ final class OpenDirectories: Sendable {
   /// Syncs the directories in the order in which they were opened, or in the reverse order.
   func sync(isReversed: Bool = false) throws {
     for (path, descriptor) in isReversed ? directories.reversed() : directories {
-      // Some file systems can't sync directories: EINVAL.
+      // If the file system can't sync directories, fsync fails with EINVAL.
       while fsync(descriptor) != 0, errno != EINVAL {
         guard errno == EINTR else { throw SqlError.system("sync", path, errno) }
       }

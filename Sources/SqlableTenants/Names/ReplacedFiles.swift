@@ -30,7 +30,7 @@ extension TenantDirectory {
   }
 
   /// Gives a complete file the name of a tenant that exists, in one step. After an error, the old file keeps the name,
-  /// or `checkIsSynced` throws. Call with the lock.
+  /// or `checkIsSynced` throws. Call with the directory's lock held.
   ///
   /// - Parameter hasLogs: True for a damaged tenant, whose WAL or journal must not be applied to the new file.
   func replace(_ name: TenantName, by new: String, hasLogs: Bool = false) throws {
@@ -41,18 +41,19 @@ extension TenantDirectory {
     // Make earlier deletions durable before the replacement. Otherwise the WAL of an earlier replacement, or the
     // journal of the closed file, could exist again after a power failure, beside the new file.
     try OpenDirectories([directory(of: name)]).sync()
-    // Without the second name, the replacement can't be undone.
+    // Give the old file a second name, so that the replacement can be undone.
     link(path, old)
     do {
       if hasLogs {
-        // Each step is synced before the next. Otherwise a power failure could keep only the later step.
+        // Sync each step before the next. Otherwise, after a power failure, the file system could have the later step
+        // without the earlier step.
         try syncing([name]) {
           try renameToNew(new, restored)
         } undo: {
         }
         try syncing([name]) {
           try moveLogs(from: path, to: old)
-          // SQLite makes this file again from the WAL.
+          // SQLite creates this file again from the WAL.
           unlink(path + "-shm")
         } undo: {
         }
@@ -67,14 +68,14 @@ extension TenantDirectory {
         try move(old, path)
       }
     } catch {
-      // If this fails, too, the next call on the tenant tries again.
+      // If this attempt also fails, the next call on the tenant tries again.
       try? endReplacement(of: name)
       throw error
     }
     removeReplacedFiles(of: name)
   }
 
-  /// True if a replacement has not ended: a call has the lock, or was killed.
+  /// True if a replacement is unfinished: a call is still running it, or its process was killed.
   func isBeingReplaced(_ name: TenantName) throws -> Bool { try replacedFiles(of: name).contains(where: isThere) }
 
   /// Ends an interrupted replacement. The tenant's name then belongs to the new file, or to the old file with its WAL
@@ -114,7 +115,7 @@ extension TenantDirectory {
     }
   }
 
-  /// Renames a file, and replaces an existing one.
+  /// Renames a file, and replaces a file that exists at the new path.
   func move(_ path: String, _ newPath: String) throws {
     guard rename(path, newPath) == 0 else { throw SqlError.system("rename a file to", newPath, errno) }
   }

@@ -38,8 +38,9 @@ extension TenantDirectory {
     }
   }
 
-  /// Changes the names of files of these tenants, and syncs their directories in order: if only the directory of the
-  /// old name were synced, a power failure could lose the file. Calls `undo` after a failed sync. Call with the lock.
+  /// Calls `change`, which changes the names of these tenants' files, and syncs the files' directories in order: if
+  /// only the directory of the old name were synced, a power failure could lose the file. Calls `undo` after a failed
+  /// sync. Call with the lock.
   func syncing(_ names: [TenantName], _ change: () throws -> Void, undo: () throws -> Void) throws {
     let directories = try OpenDirectories(names.map(directory(of:)))
     try change()
@@ -65,7 +66,7 @@ extension TenantDirectory {
 
   func isSynced(_ name: TenantName) -> Bool { unsynced.withLock { !$0.tenants.contains(name) } }
 
-  /// Throws `.io` if it is unknown which of these names the disk has.
+  /// Throws `.io` if a sync of one of these names failed, so that it is unknown whether the disk has the name.
   func checkIsSynced(_ names: [TenantName]) throws {
     guard let name = names.first(where: { !isSynced($0) }) else { return }
     throw SqlError(

@@ -32,13 +32,13 @@ final class TenantDirectory: Sendable {
       throw SqlError.misuse("the directory of the tenants can't be empty or contain a NUL byte")
     }
     try createDirectories(path)
-    // The working directory might change.
+    // Resolve the path now, because the working directory might change.
     self.path = FileIdentity.resolved(path) ?? path
   }
 
   deinit {
     work.withLock { work in
-      // In a forked process, the directory belongs to the parent.
+      // Leave the directory alone in a forked process: the directory belongs to the parent.
       guard let work, ForkGuard.generation == generation else { return }
       try? FileManager.default.removeItem(atPath: work.path)
       close(work.lock)
@@ -78,7 +78,7 @@ final class TenantDirectory: Sendable {
       return try FileManager.default.contentsOfDirectory(atPath: path)
     } catch {
       var info = stat()
-      // A directory is created with its first tenant.
+      // A missing directory has no tenants yet: a directory is created with its first tenant.
       guard stat(path, &info) != 0, errno == ENOENT else {
         throw SqlError(.io, message: "can't read the directory \(path)")
       }
@@ -105,7 +105,7 @@ final class TenantDirectory: Sendable {
     case shared
     /// One process creates, renames or deletes a file.
     case exclusive
-    /// As for `exclusive`. Missing directories are created first, and their names are synced.
+    /// Like `exclusive`, but first creates missing directories and syncs their names.
     case creating
   }
 
@@ -116,12 +116,12 @@ final class TenantDirectory: Sendable {
   /// process keeps its lock for too long, and `.io` if the names could not be synced.
   func withLock<Result>(_ lock: Lock, of names: [TenantName], _ body: () throws -> Result) throws -> Result {
     while true {
-      // An interrupted replacement is ended first. This changes names, and needs the exclusive lock.
+      // First complete an interrupted replacement. The completion changes file names, so it needs the exclusive lock.
       let kind = try lock == .shared && names.contains(where: isBeingReplaced) ? .exclusive : lock
       var locks: [Int32] = []
       defer {
         for lock in locks {
-          // A forked process can still have the descriptor.
+          // Unlock, because a forked process can keep the descriptor open.
           flock(lock, LOCK_UN)
           close(lock)
         }
@@ -132,7 +132,7 @@ final class TenantDirectory: Sendable {
       }
       try checkIsSynced(names)
       let replaced = try names.filter(isBeingReplaced)
-      // Another process was killed since the check above.
+      // Start again: another process was killed after the check above, and left an unfinished replacement.
       guard replaced.isEmpty || kind != .shared else { continue }
       for name in replaced { try endReplacement(of: name) }
       return try body()
@@ -142,7 +142,7 @@ final class TenantDirectory: Sendable {
   /// Locks one of the directories; returns nil if it does not exist.
   private func take(_ lock: Lock, _ index: Int) throws -> Int32? {
     let (path, kind) = (directory(index), lock == .shared ? LOCK_SH : LOCK_EX)
-    // Another process might not have synced the name of an existing directory.
+    // Another process might have created the directory without syncing its name in the parent directory.
     var parent = try lock == .creating && !isSynced(index) ? OpenDirectories([self.path]) : nil
     while true {
       let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -150,7 +150,8 @@ final class TenantDirectory: Sendable {
         guard lock == .creating else { return nil }
         parent = try parent ?? OpenDirectories([self.path])
         let code = mkdir(path, 0o777) == 0 ? 0 : errno
-        // A symbolic link to a missing directory exists, but can't be opened.
+        // If the path is a symbolic link to a missing directory, mkdir reports EEXIST, but the directory can't be
+        // opened.
         guard code == 0 || code == EEXIST && FileIdentity.linkInfo(path)?.isLink != true else {
           throw SqlError.system("create the directory", path, code)
         }
@@ -159,7 +160,8 @@ final class TenantDirectory: Sendable {
       guard descriptor >= 0 else { throw SqlError.system("open", path, errno, isRead: true) }
       do {
         if flock(descriptor, kind | LOCK_NB) != 0 {
-          // Another shared thread replaces this one during the wait, because a stopped process can keep its lock.
+          // Let another shared thread replace this one during the wait, which can be long: a stopped process can keep
+          // its lock.
           try SharedThreads.whileBlocked { try wait(descriptor, kind, path) }
         }
         var info = stat()
@@ -187,7 +189,7 @@ final class TenantDirectory: Sendable {
     return isSynced ?? false
   }
 
-  /// Syncs the name of one of the directories. Call with its lock.
+  /// Syncs the name of the directory with this index. Call with the directory's lock.
   private func sync(_ index: Int, in parent: OpenDirectories) throws {
     do { try parent.sync() } catch {
       // Remove the empty directory, so that the next call creates and syncs it again. No other call uses the directory,
@@ -225,7 +227,7 @@ final class TenantDirectory: Sendable {
     }
   }
 
-  /// Deletes the files that a killed process has left beside a tenant that was deleted. Call with the lock.
+  /// Deletes the files of a deleted tenant that a killed process has left. Call with the lock.
   func removeRemains(of name: TenantName) throws {
     guard try !isThere(file(of: name)) else { return }
     try removeFiles(besideMissingFileAt: file(of: name))
@@ -243,7 +245,7 @@ final class TenantDirectory: Sendable {
         throw SqlError.system("delete", path + ending, errno)
       }
     }
-    // A power failure must not bring the deleted files back beside the file that gets this path.
+    // Sync, so that a power failure does not bring the deleted files back beside the file that gets this path.
     if isChanged { try OpenDirectories([parent(of: path)]).sync() }
   }
 
@@ -255,8 +257,8 @@ final class TenantDirectory: Sendable {
       let path = parent + "/" + name
       let lock = open(path + "/lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
       guard lock >= 0 else {
-        // A directory without a lock file is abandoned, or its owner is about to create the lock file. In the second
-        // case the owner creates another directory.
+        // The directory is abandoned, or its owner has not created the lock file yet. After this removal, such an owner
+        // creates another directory.
         rmdir(path)
         continue
       }
@@ -270,7 +272,8 @@ final class TenantDirectory: Sendable {
       if lock < 0, errno == EEXIST || errno == ENOENT { continue }
       guard lock >= 0 else { throw SqlError.system("create", path + "/lock", errno) }
       var info = stat()
-      // Another process might have removed the directory before the lock was taken.
+      // Check that the lock file still exists: another process might have removed the directory before the lock was
+      // taken.
       if flock(lock, LOCK_EX | LOCK_NB) == 0, fstat(lock, &info) == 0,
         FileIdentity(path + "/lock") == FileIdentity(info)
       {

@@ -15,8 +15,8 @@ package struct TenantName: Hashable, Sendable {
 
   package let text: String
 
-  /// Throws `.tenant(.invalidName)` for a name that is empty, too long, or has another character than ASCII letters,
-  /// digits and `-_.@+`. A name begins with a letter, a digit or `_`.
+  /// Throws `.tenant(.invalidName)` for a name that is empty, too long, or contains a character other than ASCII
+  /// letters, digits and `-_.@+`. A name begins with a letter, a digit or `_`.
   package init(_ text: String) throws {
     self.text = text
     guard let first = text.utf8.first else { throw TenantName.invalid("the name of a tenant can't be empty") }
@@ -33,7 +33,7 @@ package struct TenantName: Hashable, Sendable {
     }
   }
 
-  /// Decodes the name of a file; nil for a file that is no tenant's database.
+  /// Decodes the name of a file; nil for a file that is not a tenant's database.
   init?(fileName: String) {
     guard fileName.hasSuffix(TenantName.ending) else { return nil }
     var bytes: [UInt8] = []

@@ -8,7 +8,7 @@ import SqlableCore
 public struct TenantPart: Codable, Sendable, Hashable {
   enum Content: Codable, Sendable, Hashable {
     /// - Parameter wait: The longest time for which the sender will wait for the tenant's calls, in seconds; nil if the
-    ///   sender does not send it.
+    ///   sender sends no such time.
     case begin(wait: Int?)
     case bytes(Data, offset: Int)
     /// Pages that have changed since their bytes were sent.
@@ -23,12 +23,12 @@ public struct TenantPart: Codable, Sendable, Hashable {
 
   /// The name of the tenant.
   public let tenant: String
-  /// Identifies the hand-over.
+  /// The token that identifies the hand-over.
   let token: String
   let number: Int
   let content: Content
 
-  /// The number of bytes of the file per part.
+  /// The maximum number of bytes of the file in one part.
   static let maximumBytes = 1 << 20
 
   /// Divides `count` pages into ranges, each of which is sent in one part.
@@ -61,7 +61,7 @@ struct TenantSender {
     (self.name, self.token, self.send, self.number) = (name, token, send, number)
   }
 
-  /// Returns true if the receiver is the owner.
+  /// Sends a part to the receiver. Returns true if the receiver is now the tenant's owner.
   @discardableResult
   mutating func send(_ content: TenantPart.Content) async throws -> Bool {
     try Task.checkCancellation()
@@ -78,8 +78,8 @@ struct TenantSender {
     return receipt.isOwner
   }
 
-  /// Makes sure that the receiver never becomes the owner. Returns true if the receiver is the owner already, and
-  /// throws if the receiver does not answer. Also runs in a cancelled task.
+  /// Prevents the receiver from becoming the owner. Returns true if the receiver is already the owner. Throws if the
+  /// receiver does not answer. Also runs in a cancelled task.
   func cancel() async throws -> Bool {
     try await Task {
       var sender = self

@@ -72,7 +72,7 @@ final class TenantReception: Sendable {
   /// reception has ended. Can be called again after an error.
   ///
   /// - Parameter usesWAL: True to turn on WAL mode in the header of a file that is not encrypted. The sender has turned
-  ///   it off, and SQLite would turn it on with several syncs, while the tenant's first call waits.
+  ///   WAL mode off. SQLite would turn it on with several syncs, while the tenant's first call waits.
   func finish(_ number: Int, size: Int, usesWAL: Bool, _ body: () throws -> Void) throws -> Bool {
     try state.withLock { state in
       guard state.phase != .ended else { return false }

@@ -20,7 +20,7 @@ final class TenantReceptions: Sendable {
     /// The time of the next check for idle receptions; nil if no check is scheduled.
     var nextCheck: ContinuousClock.Instant?
 
-    /// Returns the time of the next check if a check must be scheduled.
+    /// Returns the time of the next check if the caller must schedule the check; otherwise nil.
     mutating func scheduleCheck() -> ContinuousClock.Instant? {
       guard let first = receptions.values.map(\.end).min(), nextCheck.map({ first < $0 }) ?? true else { return nil }
       nextCheck = first
@@ -29,7 +29,7 @@ final class TenantReceptions: Sendable {
   }
 
   private let state = LockedValue(State())
-  /// The longest time between two parts of a sender that does not wait.
+  /// The longest allowed time between two parts, if the sender does not wait for the tenant's calls.
   private let limit: Duration
   private static let clock = DispatchQueue(label: "sqlable.tenants.receptions")
 
@@ -48,10 +48,10 @@ final class TenantReceptions: Sendable {
     if let next { schedule(next) }
   }
 
-  /// A limit for numbers from another machine, so that no time overflows.
+  /// The longest waiting time that another machine can request. With a longer one, a time could overflow.
   private static let maximumWait = Duration.seconds(365 * 86_400)
 
-  /// Returns the reception for the next part of a hand-over.
+  /// Returns the reception to which the sender's next part belongs; nil if there is no reception with this token.
   func reception(of name: TenantName, token: String) -> TenantReception? {
     state.withLock { state in
       guard let found = state.receptions[name]?.reception, found.token == token else { return nil }

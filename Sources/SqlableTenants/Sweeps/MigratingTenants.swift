@@ -9,7 +9,7 @@ public struct TenantMigrationReport: Sendable {
   public internal(set) var current = 0
   /// The number of tenants that this sweep has migrated. `current` includes these tenants.
   public internal(set) var migrated = 0
-  /// The number of tenants by the first migration that they have not completed.
+  /// The number of tenants that are not current, keyed by the first migration that they have not completed.
   public internal(set) var pending: [String: Int] = [:]
   /// The names of the tenants that a newer program has migrated.
   public internal(set) var newer: [String] = []
@@ -154,7 +154,7 @@ extension SqliteTenants {
         if isMigrated { report.migrated += 1 }
       case .success((.pending(let names), _)): report.pending[names.first ?? "", default: 0] += 1
       case .success((.newer, _)): report.newer.append(name)
-      // An open tenant has run the migrations.
+      // An open tenant has already run the migrations.
       case .failure(is TenantIsOpen): report.current += 1
       // The tenant was deleted or handed over after its name was read.
       case .failure(let error as SqlError) where error.kind == .tenant(.missing) || error.kind == .tenant(.handedOver):

@@ -13,8 +13,8 @@ struct TenantNames: AsyncSequence, Sendable {
 
     fileprivate init(tenants: SqliteTenants) { self.tenants = tenants }
 
-    /// Returns the next name; nil after the last name. Throws `.io` for a directory that can't be read, and
-    /// `CancellationError`.
+    /// Returns the next name; nil after the last name. Throws `.io` if a directory can't be read, and
+    /// `CancellationError` if the task is cancelled.
     mutating func next() async throws -> String? {
       try tenants.checkFork()
       while names.isEmpty, directory < TenantName.directories {

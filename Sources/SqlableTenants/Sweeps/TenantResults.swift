@@ -91,12 +91,12 @@ struct TenantResults<Value: Sendable>: AsyncSequence, Sendable {
       waiter?.resume(returning: (name, result))
     }
 
-    /// Returns the next result; nil if no call runs.
+    /// Returns the next result; nil once no call runs anymore.
     func next() async throws -> Element? {
       try await withTaskCancellationHandler {
         try await withCheckedThrowingContinuation { continuation in
           let outcome = state.withLock { state -> Result<Element?, any Error>? in
-            // Read with the lock: a cancellation after this line finds the waiter.
+            // Check for a cancellation while the lock is held. A later cancellation finds the waiter.
             if Task.isCancelled { return .failure(CancellationError()) }
             if !state.finished.isEmpty { return .success(state.finished.removeFirst()) }
             if state.tasks.isEmpty { return .success(nil) }

@@ -60,7 +60,8 @@ struct ParameterBytes: ~Copyable {
   }
 
   /// Copies a text, including NUL bytes. Returns the address and the number of the bytes.
-  // Returns no `BoundValue`: callers would have to examine its case again.
+  // Returns an address and a length. Callers of a function that returns a `BoundValue` would have to examine its case
+  // again.
   @usableFromInline
   mutating func copy(_ text: String) -> (UnsafePointer<UInt8>, Int) {
     if let copied = text.utf8.withContiguousStorageIfAvailable({ (copy($0), $0.count) }) { return copied }
@@ -219,9 +220,9 @@ package final class ParameterBuffer {
   /// Removes all but the first `count` values. The memory of the removed texts is reused after the scope ends.
   func truncate(to count: Int) { state.count = count }
 
-  /// Removes the values from `first` on. These values must be copies: writing the cache key has added the values since
-  /// the mark, and writing the SQL text has added the same values again. Throws if the copies differ, because the
-  /// statement would then be bound to wrong values.
+  /// Removes the values from `first` on. Writing the cache key has added the values from `mark` to `first`, and writing
+  /// the SQL text has added the same values again. Throws if the two groups of values differ, because the statement
+  /// would then be bound to wrong values.
   func dropCopies(from first: Int, of mark: Mark) throws {
     let (values, copies) = (state.parameters[mark.count..<first], state.parameters[first..<state.count])
     guard values.count == copies.count, zip(values, copies).allSatisfy({ $0.isSame(as: $1) }) else {
@@ -272,7 +273,7 @@ package final class ParameterBuffer {
     append(.unset as BoundValue)
   }
 
-  /// The placeholders since the mark, with parameter positions counted from 1; nil without a placeholder.
+  /// Returns the placeholders since the mark, with parameter positions counted from 1; nil without a placeholder.
   func placeholders(since mark: Mark) -> [(index: Int32, placeholder: Placeholder)]? {
     guard state.placeholders.count > mark.placeholders else { return nil }
     return state.placeholders[mark.placeholders...].map { (Int32($0.position - mark.count + 1), $0.placeholder) }

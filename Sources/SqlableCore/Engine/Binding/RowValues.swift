@@ -16,7 +16,7 @@ package struct RowValues {
   /// The values of a statement without a struct.
   static var none: RowValues { RowValues(slots: .init(start: nil, count: 0), shape: 0) }
 
-  /// True if a table has too many columns for a shape.
+  /// True if a table has too many columns for `shape`, which has one bit per column.
   static func isWide(_ count: Int) -> Bool { count > UInt64.bitWidth }
 
   /// A bit set of the columns that the struct sets; nil if the table has too many columns.
@@ -37,8 +37,8 @@ package struct RowValues {
     return bind(to: handle, after: &index)
   }
 
-  /// Binds the set values to the parameters after `index`, in column order. Values of a row with a shape are skipped if
-  /// their bit in `skipped` is set.
+  /// Binds the set values to the parameters after `index`, in column order. If the row has a shape, skips the values
+  /// whose bits in `skipped` are set.
   @inline(__always)
   func bind(to handle: OpaquePointer, after index: inout Int32, except skipped: UInt64 = 0) -> Int32 {
     guard let shape else { return bindAll(to: handle, after: &index) }
@@ -62,7 +62,7 @@ package struct RowValues {
     return SQLITE_OK
   }
 
-  /// Binds the value at a position to a parameter, counted from 1.
+  /// Binds the value at `position` to the parameter at `index`, which is counted from 1.
   @inline(__always)
   func bind(_ position: Int, to handle: OpaquePointer, at index: Int32) -> Int32 {
     self[position].give(to: ParameterTarget(statement: handle, index: index))

@@ -48,7 +48,7 @@ package struct SqliteValue {
   /// Returns the bytes of a text in SQLite's memory. The bytes can be invalid UTF-8.
   @inline(__always)
   func textBytes() throws -> UnsafeBufferPointer<UInt8> {
-    // In a UTF-16 database SQLite first converts the text, and can run out of memory.
+    // SQLite returns nil if memory runs out, for example while it converts the text of a UTF-16 database.
     guard let start = sqlite3_value_text(pointer) else { throw SqlError.withoutMemory }
     return UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(pointer)))
   }

@@ -26,12 +26,12 @@ struct PreupdateRow {
     operation == .delete ? nil : value(column, Library.preupdate?.new).map(\.repaired)
   }
 
-  /// As `oldValue(_:)`, but nil for invalid UTF-8, which a `String` can't contain.
+  /// Like `oldValue(_:)`, but nil for invalid UTF-8, which a `String` can't contain.
   func exactOldValue(_ column: Int) -> DatabaseValue? {
     operation == .insert ? nil : value(column, Library.preupdate?.old).flatMap { try? $0.storage() }
   }
 
-  /// As `newValue(_:)`, but nil for invalid UTF-8.
+  /// Returns the same value as `newValue(_:)`, but nil for invalid UTF-8.
   func exactNewValue(_ column: Int) -> DatabaseValue? {
     operation == .delete ? nil : value(column, Library.preupdate?.new).flatMap { try? $0.storage() }
   }
@@ -41,7 +41,8 @@ struct PreupdateRow {
   func changes(old: Int, new: Int) -> Bool {
     guard let preupdate = Library.preupdate else { return true }
     guard let before = value(old, preupdate.old), let after = value(new, preupdate.new) else { return true }
-    // Compares bytes without copying. A REAL that SQLite reports as an integer seems changed, which is harmless.
+    // Compares bytes without copying. If SQLite reports only one of two equal REAL values as an integer, the value
+    // seems changed. This is harmless.
     return !before.isSame(as: after)
   }
 
@@ -123,7 +124,7 @@ final class ChangeHook {
     }
   }
 
-  /// True for "main". A call of `strcmp` takes twice the time.
+  /// True for "main". Compares the letters one by one, because a call of `strcmp` takes twice the time.
   @inline(__always)
   private static func isMain(_ name: UnsafePointer<CChar>) -> Bool {
     name[0] == 0x6D && name[1] == 0x61 && name[2] == 0x69 && name[3] == 0x6E && name[4] == 0

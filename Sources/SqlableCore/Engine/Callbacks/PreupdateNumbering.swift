@@ -5,8 +5,8 @@ import CSqlableSQLite
 /// SQLite documents "the column's number", but the meaning varies by version. SQLite 3.40 skips virtual columns, but in
 /// a WITHOUT ROWID table only for the new values of an update. So the numbering is tested once per process.
 enum PreupdateNumbering {
-  /// The kinds of values in which SQLite skips virtual columns: the old values, an insert's new values, and an update's
-  /// new values.
+  /// The kinds of values whose column numbers skip the virtual columns: the old values, an insert's new values, and an
+  /// update's new values.
   struct Passes: Sendable, Equatable {
     var old = false
     var inserted = false
@@ -23,8 +23,8 @@ enum PreupdateNumbering {
     "DELETE FROM probe",
   ]).old
 
-  /// Records whether value number 1 of the hook is the text `next`. In the table of `passes(ofTable:)`, only column 2
-  /// contains this text. If the hook reports column 2 as number 1, it skips the virtual column 0.
+  /// Records whether the hook's value number 1 is the text `next`. In the table of `passes(ofTable:)`, only column 2
+  /// contains this text. If the text is value number 1, the hook does not count the virtual column 0.
   private final class Probe: ChangeSink {
     var passes = Passes()
 
@@ -53,7 +53,7 @@ enum PreupdateNumbering {
     let hook = ChangeHook(handle: connection.handle, sink: probe, usesPreupdate: true)
     hook.install()
     defer { hook.remove() }
-    // An SQLite without generated columns fails here, and has no virtual columns to skip.
+    // Ignore errors: an SQLite without generated columns fails here, and has no virtual columns to skip.
     for sql in work { _ = try? connection.pragma(sql) }
     return probe.passes
   }

@@ -118,7 +118,7 @@ private final class FunctionContext {
     slot?.pointee = nil
     // SQLite also calls this function after a failed statement, to free the memory of its groups.
     guard state?.hasFailed != true else { return }
-    // For a group without rows, SQLite has not called `step`.
+    // If the group has no rows, SQLite has not called `step`, so the group does not exist yet.
     answer(context) { try (state?.group ?? body.makeGroup()).finish() }
   }
 

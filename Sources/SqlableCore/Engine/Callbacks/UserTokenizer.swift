@@ -76,7 +76,7 @@ private final class TokenizerContext {
     do {
       userCode.enter()
       defer { userCode.leave() }
-      // Repairs invalid UTF-8, like FTS5's own tokenizers.
+      // Repair invalid UTF-8, like FTS5's own tokenizers.
       let string = String(decoding: UnsafeRawBufferPointer(text), as: UTF8.self)
       tokens = try tokenizer.tokenize(string, UserTokenizer.Purpose(flags))
     } catch {

@@ -25,7 +25,7 @@ extension Connection {
       var read = ReadColumns()
     }
     let notes = Notes()
-    // Runs these queries first, because running a statement makes SQLite reload a changed schema. Compiling alone would
+    // Run these queries first, because running a statement makes SQLite reload a changed schema. Compiling alone would
     // report the old definition of a changed view.
     let observed = Set(try tableNames().map(\.foldedName))
     var unobserved = Set(

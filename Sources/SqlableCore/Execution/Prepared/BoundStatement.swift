@@ -35,7 +35,8 @@ public struct BoundStatement<Base: Runnable>: Runnable, WrappingWork {
     return output
   }
 
-  /// Calls `body` with the values. Throws `.misuse` if the statement has no parameter with the name of a value.
+  /// Calls `body` while the values are set for the current task. Throws `.misuse` if the statement has no parameter
+  /// with the name of a value.
   package func checked<Value>(_ body: () throws -> Value) throws -> Value {
     let given = try GivenValues(values)
     let value = try GivenParameters.$current.withValue(given, operation: body)
@@ -46,7 +47,7 @@ public struct BoundStatement<Base: Runnable>: Runnable, WrappingWork {
 
 extension BoundStatement: StatementTrees where Base: StatementTrees {
   package func statements() throws -> [TreeStatement] {
-    // All statements share one check: a value must belong to at least one statement, not to every statement.
+    // Check all statements together, because a single statement need not use every value.
     try checked {
       try base.statements().map { statement in
         let written = try statement.withValues()

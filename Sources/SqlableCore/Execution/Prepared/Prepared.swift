@@ -81,8 +81,8 @@ extension SqliteDatabase {
   ///
   /// Interpolated values that are not parameters stay bound. As in other SQL text, a parameter's value is not converted
   /// for a column: a date, for example, is bound as seconds since 1970. Throws `.misuse` for SQL that changes the
-  /// database, and unless the result has one column. A run throws `.misuse` too if a schema change has changed the
-  /// number of columns.
+  /// database, and for a result that does not have exactly one column. A run also throws `.misuse` if a schema change
+  /// has changed the number of columns.
   public func prepare<Value: SqlValue>(
     _ sql: SQL, as type: Value.Type, file: StaticString = #fileID, line: UInt = #line
   ) throws -> Prepared<Value, [Value]> {

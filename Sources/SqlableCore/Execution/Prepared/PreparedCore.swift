@@ -37,7 +37,7 @@ final class PreparedCore {
   enum Subject {
     case statement(StatementTree, TableInfo)
     case query(SelectQuery, ResultLayout)
-    /// A handwritten query with the columns that its rows should have; or a handwritten change with nil.
+    /// A handwritten query, with the columns that its rows should have. For a handwritten change, the columns are nil.
     case sql(SQL, ExpectedColumns?)
 
     fileprivate var table: TableInfo? {
@@ -118,8 +118,8 @@ final class PreparedCore {
     }
   }
 
-  /// The first `?` of a parameter. `takesIntegers` is true if an `Int` can be bound without a conversion, `takesFlags`
-  /// if a `Bool` can. Both are false if the parameter occurs several times.
+  /// The first `?` of a parameter. `takesIntegers` is true if an `Int` can be bound without a conversion; `takesFlags`
+  /// is true if a `Bool` can. Both are false if the parameter occurs several times.
   struct SingleTarget {
     let index: Int32
     let takesIntegers: Bool
@@ -202,7 +202,7 @@ final class PreparedCore {
     return statement
   }
 
-  /// Compiles the SQL again, because a loop uses the kept statement, or because the connection has dropped the
+  /// Compiles the SQL again, because a loop is using the kept statement, or because the connection has dropped the
   /// statement. A connection drops its statements when an observer is added or memory is released.
   @inline(never)
   private func compileAgain(_ connection: Connection) throws -> PreparedStatement {
@@ -290,8 +290,8 @@ final class PreparedCore {
     }
     return try db.running(of: table) { connection in
       // Refresh before compiling, because the refresh can install the change hook. A DELETE without a filter calls the
-      // hook only if the hook was installed first. A handwritten DELETE without a filter can have values. Such a DELETE
-      // is compiled here, not inside the write.
+      // hook only if the hook was installed first. A handwritten DELETE without a filter, but with values, is compiled
+      // here, before the write.
       db.observation?.refresh()
       // Values are bound before the write starts, because the code that converts a value can run other writes, which do
       // not belong to this statement. A statement without values is compiled inside the write, because a statement that
@@ -299,8 +299,8 @@ final class PreparedCore {
       let bound = targets.isEmpty ? nil : try begin(connection, binding: bind)
       defer { if let bound { connection.finish(bound) } }
       return try db.writing(on: connection, mayKeep: mayKeepFailedRows) {
-        // If the change hook was installed after the refresh above, `kept` no longer contains the DELETE, which must
-        // then be compiled again.
+        // If the change hook was installed after the refresh above, `kept` has lost the compiled DELETE. Compile the
+        // DELETE again.
         guard let bound, !isDelete || kept.statement != nil else {
           return try connection.runToEnd(begin(connection, binding: bind))
         }

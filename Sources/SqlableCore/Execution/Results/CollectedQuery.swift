@@ -68,7 +68,7 @@ extension CollectedQuery: Hashable where Source: Hashable {
   }
 }
 
-/// The kind of collection that a query returns, with the path from a row to its key.
+/// The kind of collection that a query returns, and for a collection with keys, the path from a row to its key.
 package struct ResultShape: Sendable, Hashable {
   package enum Form: Sendable, Hashable {
     case first, only, dictionary, groups, set
@@ -82,7 +82,7 @@ package struct ResultShape: Sendable, Hashable {
     (self.form, self.key) = (form, key)
   }
 
-  /// True if collecting can fail because of the rows.
+  /// True if collecting can throw because of the number of rows, or because of equal keys.
   var refusesRows: Bool { form == .only || form == .dictionary }
 
   package static func == (left: ResultShape, right: ResultShape) -> Bool {

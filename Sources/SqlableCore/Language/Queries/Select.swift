@@ -59,7 +59,7 @@ extension Select {
     return self
   }
 
-  /// Orders the rows. A second call orders rows that are equal by the first order.
+  /// Orders the rows. A second call adds terms, which order the rows that are equal by the first order.
   public consuming func orderBy(_ term: some AnyTerm, _ order: Order) -> Self {
     query.clauses.order.append(OrderTerm(expression: term.expression, order: order))
     return self
@@ -112,7 +112,7 @@ extension Select {
     return self
   }
 
-  /// Skips a number of rows, given by a term without columns.
+  /// Skips the number of rows that a term gives. The term must not contain columns.
   public consuming func offset(_ offset: some TypedTerm<Int>) -> Self {
     query.clauses.offset = SelectQuery.RowCount(offset.expression)
     return self

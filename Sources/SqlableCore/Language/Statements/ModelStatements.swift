@@ -224,7 +224,7 @@ extension Sqlable {
     let table = TableInfo.unchecked(Self.self)
     let insert = Statement<Self, Int>(.insert(InsertQuery(.row, into: table)), rows: .model(row))
     let columns = [first] + others
-    // Converts only the values that the statement writes, because any other value must not cause an error.
+    // Convert only the values that the statement writes, because any other value must not cause an error.
     let written = WrittenColumns.positions(columns.compactMap { table.position(named: $0.column.name) })
     let values = Result { try StoredRow.rows(of: [row], in: insert.tree.table, written: written).first }
     let assignments = columns.map { column in

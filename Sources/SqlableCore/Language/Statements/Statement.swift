@@ -50,7 +50,8 @@ extension Statement {
   }
 
   /// Orders the rows by several terms: `ORDER BY "color", "id" DESC`.
-  // A parameter pack: the compiler can't convert an element of a named query's columns to `any OrderingTerm`.
+  // The parameter is a pack because the compiler can't convert an element of a named query's columns to
+  // `any OrderingTerm`.
   public consuming func orderBy<each Item: OrderingTerm>(_ item: repeat each Item) -> Statement {
     tree.order(by: Ordering.list(repeat each item).map(\.term))
     return self

@@ -16,7 +16,7 @@ package struct StoredRow: Sendable, Hashable {
     set { values[ByteComparedName(wrappedValue: name)] = newValue }
   }
 
-  /// Returns the values by column name, for encoding. Throws if Swift's == equates two column names.
+  /// Returns the values by column name, for encoding. Throws if two different column names are equal for Swift's `==`.
   package func byName() throws -> [String: DatabaseValue] {
     var named: [String: DatabaseValue] = [:]
     for (name, value) in values {
@@ -29,7 +29,7 @@ package struct StoredRow: Sendable, Hashable {
   }
 }
 
-/// The rows of a statement: stored values that were decoded, or structs that are converted when the statement runs.
+/// The rows of a statement: decoded values, or structs whose values are read when the statement runs.
 @usableFromInline
 package enum StatementRows<Model: Sqlable>: Sendable {
   case none

@@ -134,23 +134,20 @@ extension Table {
       .insert(InsertQuery(.query, into: info, writing: [first] + others, of: query.asSelect().query)))
   }
 
-  /// Inserts the row, or updates the existing row with the same primary key; see ``Sqlable/save()``. Running the
-  /// statement throws `.misuse` unless `db.table(_:)` returned the table. Only `db.table(_:)` reads the key from the
-  /// database.
+  /// Inserts the row, or updates the existing row with the same primary key; see ``Sqlable/save()``. Only a table that
+  /// `db.table(_:)` returned knows its primary key. For any other table, running the statement throws `.misuse`.
   public func save(_ row: TableRow) -> Statement<TableRow, Int> {
     Statement(.insert(InsertQuery(.save, into: info)), rows: .model(row))
   }
 
-  /// Updates the stored row with the same primary key, and returns the number of rows changed (0 or 1). Running the
-  /// statement throws `.misuse` unless `db.table(_:)` returned the table. Only `db.table(_:)` reads the key from the
-  /// database.
+  /// Updates the stored row with the same primary key, and returns the number of rows changed (0 or 1). Only a table
+  /// that `db.table(_:)` returned knows its primary key. For any other table, running the statement throws `.misuse`.
   public func update(_ row: TableRow) -> Statement<TableRow, Int> {
     Statement(.update(UpdateQuery(ofRowIn: info, writing: [])), rows: .model(row))
   }
 
-  /// Deletes the stored row with the same primary key, and returns the number of rows deleted (0 or 1). Running the
-  /// statement throws `.misuse` unless `db.table(_:)` returned the table. Only `db.table(_:)` reads the key from the
-  /// database.
+  /// Deletes the stored row with the same primary key, and returns the number of rows deleted (0 or 1). Only a table
+  /// that `db.table(_:)` returned knows its primary key. For any other table, running the statement throws `.misuse`.
   public func delete(_ row: TableRow) -> Statement<TableRow, Int> {
     Statement(.delete(DeleteQuery(info, .row)), rows: .model(row))
   }
@@ -188,8 +185,8 @@ extension SelectStatement {
   }
 }
 
-/// Two tables are equal if they have the same name, database and columns, and the same known key, generated columns and
-/// WITHOUT ROWID. The initializers know only names; `db.table` also reads the other properties.
+/// Two tables are equal if they have the same name, database and columns, and if the same is known about their key,
+/// generated columns and WITHOUT ROWID. The initializers know only names; `db.table` also reads the other properties.
 extension Table: Hashable {
   public static func == (left: Table, right: Table) -> Bool { left.info === right.info }
   public func hash(into hasher: inout Hasher) { hasher.combine(name) }

@@ -32,33 +32,33 @@ extension TypedTerm {
     TypedExpression(expression: expression.aggregate(.count, isDistinct: distinct, where: condition))
   }
 
-  /// The least value: `min("a")`. NULL for no rows.
+  /// The least value: `min("a")`. NULL if there are no rows.
   // Disfavored, so that a nullable term gets the overload that returns a single optional.
   @_disfavoredOverload
   public func min(where condition: (any SqlCondition)? = nil) -> TypedExpression<Value?> {
     TypedExpression(expression: expression.aggregate(.min, where: condition))
   }
 
-  /// The least value: `min("a")`. NULL for no rows.
+  /// The least value: `min("a")`. NULL if there are no rows.
   public func min<Wrapped>(where condition: (any SqlCondition)? = nil) -> TypedExpression<Wrapped?>
   where Value == Wrapped? {
     TypedExpression(expression: expression.aggregate(.min, where: condition))
   }
 
-  /// The greatest value: `max("a")`. NULL for no rows.
+  /// The greatest value: `max("a")`. NULL if there are no rows.
   // Disfavored, so that a nullable term gets the overload that returns a single optional.
   @_disfavoredOverload
   public func max(where condition: (any SqlCondition)? = nil) -> TypedExpression<Value?> {
     TypedExpression(expression: expression.aggregate(.max, where: condition))
   }
 
-  /// The greatest value: `max("a")`. NULL for no rows.
+  /// The greatest value: `max("a")`. NULL if there are no rows.
   public func max<Wrapped>(where condition: (any SqlCondition)? = nil) -> TypedExpression<Wrapped?>
   where Value == Wrapped? {
     TypedExpression(expression: expression.aggregate(.max, where: condition))
   }
 
-  /// All values as one text: `group_concat("a", ?)`. NULL for no rows.
+  /// All values as one text: `group_concat("a", ?)`. NULL if there are no rows.
   ///
   /// ```swift
   /// Car.name.groupConcat(", ", orderBy: Car.price.desc)     // group_concat("name", ? ORDER BY "price" DESC)
@@ -75,7 +75,7 @@ extension TypedTerm {
   }
 
   /// All values, or with `distinct: true` all distinct values, as one text: `group_concat(DISTINCT "a")`. With
-  /// DISTINCT, SQLite allows no separator other than a comma. NULL for no rows. `orderBy` needs SQLite 3.44.
+  /// DISTINCT, SQLite allows no separator other than a comma. NULL if there are no rows. `orderBy` needs SQLite 3.44.
   public func groupConcat(
     distinct: Bool, orderBy orderings: any OrderingTerm..., where condition: (any SqlCondition)? = nil
   ) -> TypedExpression<String?> {
@@ -86,20 +86,20 @@ extension TypedTerm {
 }
 
 extension TypedTerm where Value: SqlNumber {
-  /// The sum: `sum("a")`. NULL for no rows. The sum of integers of any width is an `Int`; the sum of `Float`s is a
-  /// `Double`.
+  /// The sum: `sum("a")`. NULL if there are no rows. The sum of integers of any width is an `Int`; the sum of `Float`s
+  /// is a `Double`.
   ///
   /// Running the statement throws if the sum overflows 64 bits.
   public func sum(distinct: Bool = false, where condition: (any SqlCondition)? = nil) -> TypedExpression<Value.Sum?> {
     TypedExpression(expression: expression.aggregate(.sum, isDistinct: distinct, where: condition))
   }
 
-  /// The sum as a `Double`: `total("a")`. 0 for no rows.
+  /// The sum as a `Double`: `total("a")`. 0 if there are no rows.
   public func total(distinct: Bool = false, where condition: (any SqlCondition)? = nil) -> TypedExpression<Double> {
     TypedExpression(expression: expression.aggregate(.total, isDistinct: distinct, where: condition))
   }
 
-  /// The average: `avg("a")`. NULL for no rows.
+  /// The average: `avg("a")`. NULL if there are no rows.
   public func average(distinct: Bool = false, where condition: (any SqlCondition)? = nil) -> TypedExpression<Double?> {
     TypedExpression(expression: expression.aggregate(.avg, isDistinct: distinct, where: condition))
   }
@@ -111,33 +111,33 @@ extension SqlTerm {
     expression.aggregate(.count, isDistinct: distinct, where: condition)
   }
 
-  /// The sum: `sum("a")`. NULL for no rows. Running the statement throws if the sum overflows 64 bits.
+  /// The sum: `sum("a")`. NULL if there are no rows. Running the statement throws if the sum overflows 64 bits.
   public func sum(distinct: Bool = false, where condition: (any SqlCondition)? = nil) -> SqlExpression {
     expression.aggregate(.sum, isDistinct: distinct, where: condition)
   }
 
-  /// The sum as a `Double`: `total("a")`. 0 for no rows.
+  /// The sum as a `Double`: `total("a")`. 0 if there are no rows.
   public func total(distinct: Bool = false, where condition: (any SqlCondition)? = nil) -> SqlExpression {
     expression.aggregate(.total, isDistinct: distinct, where: condition)
   }
 
-  /// The average: `avg("a")`. NULL for no rows.
+  /// The average: `avg("a")`. NULL if there are no rows.
   public func average(distinct: Bool = false, where condition: (any SqlCondition)? = nil) -> SqlExpression {
     expression.aggregate(.avg, isDistinct: distinct, where: condition)
   }
 
-  /// The least value: `min("a")`. NULL for no rows.
+  /// The least value: `min("a")`. NULL if there are no rows.
   public func min(where condition: (any SqlCondition)? = nil) -> SqlExpression {
     expression.aggregate(.min, where: condition)
   }
 
-  /// The greatest value: `max("a")`. NULL for no rows.
+  /// The greatest value: `max("a")`. NULL if there are no rows.
   public func max(where condition: (any SqlCondition)? = nil) -> SqlExpression {
     expression.aggregate(.max, where: condition)
   }
 
-  /// All values as one text: `group_concat("a", ?)`. NULL for no rows. Without `orderBy` the order of the values is
-  /// undefined. `orderBy` needs SQLite 3.44.
+  /// All values as one text: `group_concat("a", ?)`. NULL if there are no rows. Without `orderBy` the order of the
+  /// values is undefined. `orderBy` needs SQLite 3.44.
   public func groupConcat(
     _ separator: String = ",", orderBy orderings: any OrderingTerm..., where condition: (any SqlCondition)? = nil
   ) -> SqlExpression {
@@ -145,7 +145,7 @@ extension SqlTerm {
   }
 
   /// All values, or with `distinct: true` all distinct values, as one text: `group_concat(DISTINCT "a")`. With
-  /// DISTINCT, SQLite allows no separator other than a comma. NULL for no rows. `orderBy` needs SQLite 3.44.
+  /// DISTINCT, SQLite allows no separator other than a comma. NULL if there are no rows. `orderBy` needs SQLite 3.44.
   public func groupConcat(
     distinct: Bool, orderBy orderings: any OrderingTerm..., where condition: (any SqlCondition)? = nil
   ) -> SqlExpression {

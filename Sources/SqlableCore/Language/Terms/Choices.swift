@@ -26,7 +26,8 @@ public enum Case {
 }
 
 extension SqlExpression {
-  /// A CASE of alternating conditions and results; an odd last term is the ELSE result.
+  /// Returns a CASE of alternating conditions and results. If the number of terms is odd, the last term is the ELSE
+  /// result.
   fileprivate static func choice(_ terms: [SqlExpression]) -> SqlExpression {
     let results = terms.indices.filter { !$0.isMultiple(of: 2) || $0 == terms.count - 1 }.map { terms[$0] }
     if let defect = mixedResults(results) { return SqlExpression(invalid: defect) }

@@ -57,10 +57,10 @@ extension TypedColumn: SqlCondition where Value: SqlBoolean {}
 extension TypedExpression: SqlCondition where Value: SqlBoolean {}
 
 extension SqlCondition where Self == SqlExpression {
-  /// `a AND b AND c`; true for no terms. A filter by no terms is omitted: the statement has no WHERE.
+  /// `a AND b AND c`. Without terms, the condition is true, and a statement with this filter has no WHERE.
   public static func all(_ terms: [SqlExpression]) -> SqlExpression { SqlExpression.all(terms) }
 
-  /// `a OR b OR c`; false for no terms.
+  /// `a OR b OR c`. Without terms, the condition is false.
   public static func any(_ terms: [SqlExpression]) -> SqlExpression { SqlExpression.any(terms) }
 }
 

@@ -94,8 +94,8 @@ extension UserFunction {
     return SqlExpression(.call(call))
   }
 
-  /// The error for a date column in milliseconds. SQLite passes the stored number, and the function would read the
-  /// number as seconds.
+  /// Returns the error for a date column in milliseconds. SQLite passes the stored number, and the function would read
+  /// the number as seconds.
   private func defect<Argument: SqlValue>(
     of term: SqlExpression, as type: Argument.Type
   ) -> SqlExpression.InvalidTerm? {

@@ -140,7 +140,8 @@ extension SqlExpression {
     return SqlExpression(DatabaseValue.integer(units))
   }
 
-  /// Returns a quotient or remainder of a non-optional type. A divisor that would make the result NULL is an error.
+  /// Returns a quotient or remainder whose type is not optional. A divisor for which the result would be NULL is an
+  /// error.
   func divided(_ operation: BinaryOperator, by value: any SqlValue) -> SqlExpression {
     let divisor = operand(value, operation)
     switch divisor.node {

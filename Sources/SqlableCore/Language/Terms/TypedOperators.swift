@@ -268,37 +268,37 @@ extension TypedTerm where Value: SqlNumber {
 }
 
 extension TypedTerm {
-  /// `"a" > ?`, with the sides swapped.
+  /// `? < "a"`, written as `"a" > ?`.
   @inlinable
   public static func < (left: Value, right: Self) -> SqlExpression {
     right.expression.compared(.greater, with: left)
   }
 
-  /// `"a" >= ?`, with the sides swapped.
+  /// `? <= "a"`, written as `"a" >= ?`.
   @inlinable
   public static func <= (left: Value, right: Self) -> SqlExpression {
     right.expression.compared(.greaterOrEqual, with: left)
   }
 
-  /// `"a" < ?`, with the sides swapped.
+  /// `? > "a"`, written as `"a" < ?`.
   @inlinable
   public static func > (left: Value, right: Self) -> SqlExpression {
     right.expression.compared(.less, with: left)
   }
 
-  /// `"a" <= ?`, with the sides swapped.
+  /// `? >= "a"`, written as `"a" <= ?`.
   @inlinable
   public static func >= (left: Value, right: Self) -> SqlExpression {
     right.expression.compared(.lessOrEqual, with: left)
   }
 
-  /// `"a" = ?`, with the sides swapped.
+  /// `? = "a"`, written as `"a" = ?`.
   @inlinable
   public static func == (left: Value, right: Self) -> SqlExpression {
     right.expression.compared(.equal, with: left)
   }
 
-  /// `"a" <> ?`, with the sides swapped.
+  /// `? <> "a"`, written as `"a" <> ?`.
   @inlinable
   public static func != (left: Value, right: Self) -> SqlExpression {
     right.expression.compared(.notEqual, with: left)

@@ -20,16 +20,16 @@ import SqlableCore
 ///
 /// Only the thread that holds the pool's writer takes and releases the turn.
 final class FairWriterLock: Sendable {
-  /// The time during which a pool can retake the turn without queueing. While the same pool writes, SQLite keeps its
-  /// page cache and no thread must be woken. With this time, 8 processes together made 31,000 transactions a second;
-  /// without it, 9,000.
+  /// The time during which a pool that has taken the turn can take it again without queueing. While the same pool
+  /// writes, SQLite keeps its page cache and no thread must be woken. Eight processes together made 31,000 transactions
+  /// a second with this time, and 9,000 without it.
   private static let turnLength = Duration.milliseconds(2)
   /// The interval at which a waiting thread checks for an interruption.
   private static let slice = DispatchTimeInterval.milliseconds(10)
   /// The queueing time after which a writer takes a free turn out of order, because the next process in the queue might
   /// be suspended.
   private static let patience = Duration.milliseconds(100)
-  /// The interval between two checks of whether the file is still at its path.
+  /// The interval between two checks that the file is still at its path.
   private static let checkInterval = Duration.seconds(1)
 
   private let path: String
@@ -37,7 +37,8 @@ final class FairWriterLock: Sendable {
   private let state = LockedValue(State())
   /// Signalled when the wait for the turn has ended, with or without the turn.
   private let answerSignal = DispatchSemaphore(value: 0)
-  /// The thread that waits for the file locks. This wait can't be interrupted, so the writer's thread must not wait.
+  /// The thread that waits for the file locks. The writer's thread must not wait for them, because an interruption
+  /// could not end this wait.
   private let queueThread = WorkerThread()
   private let generation = ForkGuard.generation
 
@@ -47,7 +48,7 @@ final class FairWriterLock: Sendable {
     var hasTurn = false
     /// True if the file contains this pool's record.
     var isPublished = false
-    /// The time until which this pool can retake the turn without queueing.
+    /// The time until which this pool can take the turn again without queueing.
     var turnEnd: ContinuousClock.Instant?
     /// The position of `queueThread`. If a writer stops waiting, `queueThread` stays in the queue for the next writer.
     var position = QueuePosition.notQueued
@@ -181,7 +182,8 @@ final class FairWriterLock: Sendable {
     return .waits
   }
 
-  /// Takes the turn if it is free. After `turnEnd`, succeeds only if no other pool waits.
+  /// Takes the turn if no other pool has it. From `turnEnd` on, succeeds only if no other pool waits for the turn
+  /// either.
   private func take(_ file: GateFile, _ state: inout State, at now: ContinuousClock.Instant) -> GateFile.Answer {
     if let end = state.turnEnd, now < end, file.tryLock(.turn) == .got {
       state.hasTurn = true
@@ -252,7 +254,7 @@ final class FairWriterLock: Sendable {
     switch answer {
     case .got where state.isWanted:
       (state.hasTurn, state.turnEnd) = (true, .now + FairWriterLock.turnLength)
-    // The writer no longer waits, so the turn is released at once.
+    // The writer no longer waits for the turn, so release the turn at once.
     case .got: file.unlock(.turn)
     case .taken, .impossible: state.file = nil
     }

@@ -80,7 +80,7 @@ final class GateFile: Sendable {
   }
 
   /// True if a handle outside a pool has waited for SQLite's lock in the last second. A waiting handle sets the access
-  /// time every few milliseconds.
+  /// time of the lock file every few milliseconds.
   var hasRecentWait: Bool {
     var now = timespec()
     clock_gettime(CLOCK_REALTIME, &now)
@@ -92,7 +92,8 @@ final class GateFile: Sendable {
   /// turn.
   func write(_ bytes: [UInt8]) {
     guard !isForked else { return }
-    // A pool updates its record while the write lasts. Another process must not find the file empty during an update.
+    // Overwrite the record before truncating the file. Pools update the record during a write, and another process must
+    // never find the file empty.
     let count = bytes.isEmpty ? 0 : max(0, pwrite(descriptor, bytes, bytes.count, 0))
     _ = ftruncate(descriptor, off_t(count))
   }
@@ -127,7 +128,7 @@ final class GateFile: Sendable {
 
   // MARK: The file
 
-  /// The identity of the open file, which differs from that of another file at the same path.
+  /// The identity of the open file. Another file at the same path has another identity.
   private struct Identity: Equatable {
     let device: dev_t
     let inode: ino_t
@@ -144,13 +145,13 @@ final class GateFile: Sendable {
   }
 
   private static func open(_ path: String, besideFileAt databasePath: String) -> (Int32, Identity)? {
-    // Without a database file, no pool needs a gate file. A new gate file gets the database's mode, so that the same
-    // users can open both files.
+    // If there is no database file, no pool needs a gate file. A new gate file gets the database's mode, so that the
+    // same users can open both files.
     var database = stat()
     guard stat(databasePath, &database) == 0 else { return nil }
     // Don't follow links and don't block on a pipe, because another user might own the directory.
     let flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
-    // Two attempts, because another process can create the file between the two calls of `open`.
+    // Make two attempts, because another process can create the file between the two calls of `open`.
     for _ in 0..<2 {
       var descriptor = repeated { Glibc.open(path, flags) }
       if descriptor < 0, errno == ENOENT {

@@ -141,7 +141,7 @@ extension SchemaPlan {
     } catch let error as SqlError {
       guard case .constraint = error.kind else { throw error.at(table: step.table) }
       for diagnosis in step.diagnoses where diagnosis.time == .failure {
-        // The query of a diagnosis fails if it uses a column that the failed step adds. Such a diagnosis is skipped.
+        // Skip a diagnosis whose query fails, because the query uses a column that the failed step adds.
         if let fault = try? connection.fault(diagnosis, in: step.table) { throw fault.with(error) }
       }
       if step.rebuilds { throw connection.rebuildFailure(error, step) }
@@ -193,8 +193,8 @@ extension Connection {
     try body()
   }
 
-  /// Throws `.constraint(.foreignKey)` if rows in the named tables (nil: in any table) reference missing rows, or if
-  /// other rows reference missing rows in these tables.
+  /// Throws `.constraint(.foreignKey)` if rows of the named tables reference missing rows, or if other rows reference
+  /// rows that are missing in these tables. For nil, checks all tables.
   func checkForeignKeys(of names: Set<String>? = nil) throws {
     let referring = try schema().tables.filter { table in
       guard let names, !table.foreignKeys.isEmpty else { return !table.foreignKeys.isEmpty }
@@ -267,7 +267,8 @@ extension Connection {
 
   fileprivate func run(_ statement: SchemaPlan.Statement, _ progress: (Int) -> Void) throws {
     guard let copy = statement.copy else { return try run(statement.sql, statement.values) }
-    // Copying in batches allows progress reports. SQLite stores rows in rowid order, so this order needs no sorting.
+    // Copying in batches allows progress reports. The batches are in rowid order, because SQLite stores the rows in
+    // this order and need not sort them.
     var (last, copied): (Int64?, Int) = (nil, 0)
     while true {
       let after = last.map { " WHERE \(copy.rowid) > \($0)" } ?? ""

@@ -27,7 +27,7 @@ extension SchemaCopy {
     for view in schema.views { run(.read, view.name, "SELECT * FROM \(view.name.quotedName)") }
     let names = schema.tables.filter { !$0.triggers.isEmpty }.map(\.name)
     for name in names + schema.views.filter({ !$0.triggers.isEmpty }).map(\.name) {
-      // table_info omits generated columns, which can't be updated.
+      // `table_info` omits generated columns, as intended: they can't be updated.
       let columns = (try? connection.rows("PRAGMA table_info(\(name.quotedName))").map { $0[1].quotedName }) ?? []
       let assignments = columns.map { "\($0) = \($0)" }.joined(separator: ", ")
       run(.insert, name, "INSERT INTO \(name.quotedName) DEFAULT VALUES")

@@ -15,12 +15,13 @@ extension SchemaPlanner {
       renamed.contains { Answers.canBe(of: table, $0.key) && $0.value.isSameName(as: column) }
     }
 
-    /// True if a key, `color` or `bicycle.color`, can refer to a column of the table.
+    /// True if a key of the answers, such as `color` or `bicycle.color`, can name a column of the table.
     private static func canBe(of table: String, _ key: String) -> Bool {
       !key.utf8.contains(UInt8(ascii: ".")) || key.foldedName.starts(with: "\(table).".foldedName)
     }
 
-    /// Throws `.misuse` if no model declares a new name or a column to fill.
+    /// Throws `.misuse` if an answer names a column that no model declares, as the new name of a column or as a column
+    /// to fill.
     func check(for tables: [TableInfo]) throws {
       for name in filling.keys {
         let isDeclared = tables.contains { table in

@@ -79,12 +79,13 @@ struct SchemaPlanner {
     // `SchemaPlan.run(_:on:_:)` explains this PRAGMA.
     try copy.connection.pragma("PRAGMA legacy_alter_table = \(step.rebuilds ? "ON" : "OFF")")
     for statement in step.statements {
-      // The copy has no rows, so the statements run without their values.
+      // The copy has no rows, so the statements need none of their values.
       try copy.connection.pragma(statement.sql)
     }
     steps.append(step)
     if step.changesOnlyItsTable {
-      // Reading the whole schema after each of many steps would take quadratic time.
+      // Read only the schema of this table. Reading the whole schema after each of many steps would take quadratic
+      // time.
       changed.replace(step.table, with: try copy.connection.schema(ofTable: step.table))
     } else {
       changed = try copy.connection.schema()
@@ -175,9 +176,9 @@ struct SchemaPlanner {
     guard let existing = schema[table: table] ?? old.flatMap({ schema[table: $0] }) else { return 0 }
     let table = "main.\(existing.name.quotedName)"
     if !existing.isWithoutRowid, let id = String.rowidName(avoiding: existing.columns.map(\.name)) {
-      // Two queries: SQLite seeks a single min or max, but reads the whole table for both in one query.
+      // Use two queries: SQLite seeks a single min or max, but would read the whole table for both in one query.
       let ends = ["max", "min"].map { "(SELECT \($0)(\(id)) FROM \(table))" }.joined(separator: " - ")
-      // A distance of more than 64 bits is not an integer; count the rows instead.
+      // If the distance has more than 64 bits, SQLite does not return an integer. Then count the rows instead.
       if let distance = try Int(connection.pragma("SELECT coalesce(\(ends) + 1, 0)") ?? "") { return distance }
     }
     return try Int(connection.pragma("SELECT count(*) FROM \(table)") ?? "") ?? 0

@@ -31,7 +31,7 @@ struct TableRebuild {
       statements.append(copy)
     }
     if change.model.primaryKey?.isAutoincrement == true, existing.primaryKey?.isAutoincrement == true {
-      // SQLite compares the names in sqlite_sequence as texts, including case.
+      // Use the exact spellings, because SQLite compares the names in sqlite_sequence as texts, including case.
       let (oldText, newText) = (existing.name.quotedText, TableRebuild.temporaryName(of: table.name).quotedText)
       statements.append(.init("DELETE FROM sqlite_sequence WHERE name = \(newText)"))
       statements.append(
@@ -54,7 +54,7 @@ struct TableRebuild {
     }
   }
 
-  /// The columns to fill, the terms that select their values, and the bound values.
+  /// Returns each column to fill, with the term for its new values, and the value bound in this term, if any.
   private func copied(rows: Int) throws -> [(column: String, term: String, value: DatabaseValue?)] {
     var copied: [(column: String, term: String, value: DatabaseValue?)] = []
     if !table.keyIsRowid, change.rowid != "NULL", newRowid != "NULL" { copied.append((newRowid, change.rowid, nil)) }
@@ -84,7 +84,7 @@ struct TableRebuild {
     return copied
   }
 
-  /// The indexes of the model, and the undeclared indexes that the rebuilt table keeps.
+  /// Returns the indexes of the model, and the undeclared indexes that the rebuilt table keeps.
   private func indexes() throws -> [String] {
     let declaredIndexes = try table.indexes.map { try TableDefinition(table).create($0, for: connection) }
     let names = table.indexes.map { $0.name(in: table) } + change.formerIndexes.map(\.old)
@@ -92,7 +92,7 @@ struct TableRebuild {
     let keptIndexes = existing.indexes.filter { index in
       if names.contains(where: index.name.isSameName) { return false }
       if change.planner.answers.dropping.contains(.indexes) { return false }
-      // An index of a dropped column can't stay.
+      // An index that mentions a dropped column is dropped too.
       return existing.columns.allSatisfy { column in
         columns.contains(where: column.name.isSameName) || !index.mentions(column.name)
       }
@@ -152,7 +152,7 @@ struct TableRebuild {
       }
     }
     if table.keyIsRowid, !existing.keyIsRowid, let key = existing[column: table.columns[table.key[0]].name] {
-      // In an integer key, SQLite would replace NULL by a new id.
+      // Find rows with NULL, because in an integer key SQLite would replace NULL by a new id.
       diagnoses.append(
         .init(
           column: key.name, fault: "have no value",

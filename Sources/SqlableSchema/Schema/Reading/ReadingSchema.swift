@@ -101,7 +101,7 @@ extension DatabaseSchema {
     for row in ordinary where row.type == "table" && !shadows.contains(row.name.foldedName) {
       tablePositions[row.name.foldedName] = tables.count
       var table = try row.reading { try $0.table() }
-      // In a schema table that was edited by hand, the CREATE statement can contain another name than the row.
+      // If a schema table was edited by hand, the name in the CREATE statement can differ from the name in the row.
       table.name = row.name
       tables.append(table)
     }

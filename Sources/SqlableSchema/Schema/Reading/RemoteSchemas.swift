@@ -11,7 +11,7 @@ extension SqliteDatabase {
     let virtual = texts.filter { $0.virtualTableModule != nil }
     for text in virtual + texts.filter({ $0.virtualTableModule == nil }) {
       do { try db.execute(SQL(verbatim: text)) } catch let error as SqlError {
-        // The shadow table already exists, or this SQLite lacks the module.
+        // Ignore the error of a shadow table that already exists, and of a module that this SQLite lacks.
         guard !virtual.isEmpty, error.kind == .other || error.kind == .syntax else { throw error }
       }
     }

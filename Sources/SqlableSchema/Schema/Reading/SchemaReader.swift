@@ -88,7 +88,7 @@ package struct SchemaReader {
           columns: [DatabaseSchema.Term(expression: SchemaText(name: name), isDescending: isDescending)],
           isAutoincrement: accept("autoincrement"), onConflict: conflict, name: constraintName)
       } else if isDeferral {
-        // SQLite applies DEFERRABLE to the last reference, even after other constraints.
+        // SQLite applies DEFERRABLE to the last REFERENCES clause, even if other constraints come in between.
         let isDeferred = try deferral()
         if let last = table.foreignKeys.indices.last { table.foreignKeys[last].isDeferred = isDeferred }
       } else if accept("not") {

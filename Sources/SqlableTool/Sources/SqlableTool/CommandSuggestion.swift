@@ -17,7 +17,8 @@ struct CommandSuggestion {
     return CommandSuggestion("unknown subcommand '\(word.visible)'", match, root.usageString(for: command), path)
   }
 
-  /// Returns an unknown option for which there is a similar option; nil if there is none.
+  /// Returns a suggestion for the first unknown option that is similar to a known option; nil if there is no such
+  /// option.
   ///
   /// swift-argument-parser makes no such suggestion if the command also lacks a required option.
   static func unknownOption(in arguments: [String], of root: any ParsableCommand.Type) -> CommandSuggestion? {

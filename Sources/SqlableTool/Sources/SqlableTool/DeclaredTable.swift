@@ -57,7 +57,7 @@ struct DeclaredTable {
         options.add(PrimaryKey(descending: keyIndex == .ownIndex && row.type.uppercased() == "INTEGER"))
       }
       let type = types[row.name] ?? (isFullText ? .text : row.columnType)
-      // A full-text index contains only text.
+      // A full-text index contains only text, so no other column is indexed.
       if isFullText, type != .text { options.add(Unindexed()) }
       let column = Column(row.name, row.isRequired ? type : .nullable(type), options, line: line)
       columns.append(column)

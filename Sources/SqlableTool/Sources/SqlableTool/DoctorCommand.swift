@@ -53,7 +53,7 @@ struct DoctorCommand: ParsableCommand {
         throw FileProblem(description: "\(path): \(error.placedMessage)")
       }
       for step in try statement.explain(db).steps {
-        // SEARCH bicycle USING COVERING INDEX bicycle_name (name=?)
+        // For example: SEARCH bicycle USING COVERING INDEX bicycle_name (name=?)
         guard let start = step.detail.range(of: " INDEX ") else { continue }
         let name = step.detail[start.upperBound...]
         used.insert(String(name.range(of: " (").map { name[..<$0.lowerBound] } ?? name))

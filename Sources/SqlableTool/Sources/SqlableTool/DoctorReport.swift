@@ -73,7 +73,7 @@ struct DoctorReport: Encodable {
     do { try examineSettings(db) } catch { addFailure(error, of: "the settings") }
     do { try examineIndexes(db) } catch { addFailure(error, of: "the indexes") }
     do { try examineConsumers(db) } catch { addFailure(error, of: "the consumers of the change log") }
-    // Some builds of SQLite do not include dbstat.
+    // Some builds of SQLite do not include dbstat. The report then omits the sizes of the b-trees.
     let tree: SQL = """
       SELECT name, count(*) AS pages, sum(pgsize) AS bytes, sum(unused) AS unused
       FROM dbstat GROUP BY 1 ORDER BY 3 DESC, 1

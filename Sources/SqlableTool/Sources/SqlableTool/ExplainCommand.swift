@@ -101,7 +101,7 @@ struct ParameterArgument {
   }
 }
 
-/// The type of a column: `car.sold_at=date.unixSeconds`.
+/// An argument that states the type of a column: `car.sold_at=date.unixSeconds`.
 struct ColumnArgument {
   let table: String
   let name: String

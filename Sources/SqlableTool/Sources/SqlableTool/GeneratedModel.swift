@@ -35,7 +35,7 @@ struct GeneratedModel {
   var options: [String] = []
   var fullText: String?
   var remarks: [String] = []
-  /// The parts of the table that the model can't declare, as SQL or words.
+  /// The parts of the table that the model can't declare, as SQL or in words.
   var undeclared: [String] = []
   /// The names of the declared constraints, in lower case. SQLite allows several constraints with one name. Only the
   /// first of them is declared with the name.

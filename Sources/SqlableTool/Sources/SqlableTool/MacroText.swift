@@ -32,7 +32,7 @@ extension ModelText {
 }
 
 extension GeneratedModel.Index {
-  /// The property of an index on one column.
+  /// The property that the index covers, for an index on one column.
   fileprivate var property: String { terms[0].hasSuffix(".desc") ? String(terms[0].dropLast(5)) : terms[0] }
 
   /// Returns true if the index covers one property and has no condition.
@@ -50,7 +50,7 @@ extension GeneratedModel.Property {
   fileprivate var attributes: [String] {
     var arguments: [String] = []
     if snakeCase(name.filter { $0 != "`" }) != column.name { arguments.append(column.name.swiftLiteral) }
-    // The macro infers that an integer key is nil only until the row is stored.
+    // Omit the type of an integer key, because the macro infers that such a key is nil only until the row is stored.
     let isKnownKey = options.contains { $0.hasPrefix("PrimaryKey(") } && column.type.swiftName == "Int"
     if type != valueType, !isKnownKey { arguments.append(valueType + ".self") }
     if let type = column.type.columnArgument { arguments.append("as: \(type)") }

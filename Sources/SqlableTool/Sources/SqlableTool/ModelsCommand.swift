@@ -40,7 +40,7 @@ struct ModelsCommand: ParsableCommand {
       // SQLite can't read a table whose key uses an unknown collation. For reading, any implementation of the collation
       // is sufficient.
       for name in try db.schema().collations { try db.register(Collation(name) { $0.compare($1) }) }
-      // One snapshot is needed, so that the rows match the schema.
+      // Read the schema and the rows in one snapshot, so that the rows match the schema.
       return try db.transaction(.deferred) { db in try source(db) }
     }
     Output.write(text, to: STDOUT_FILENO)

@@ -20,7 +20,8 @@ struct NodeLog: Sendable {
     for await refusal in node.refusals() { write("refused a statement: \(refusal)") }
   }
 
-  /// Logs changes of role, leader and problems. Returns true if the node was removed, false if stopped or cancelled.
+  /// Logs changes of role, leader and problems. Returns true if the node was removed from its cluster, and false if the
+  /// node was stopped or the task was cancelled.
   func writeChanges() async -> Bool {
     var (situation, problems): (String?, [SqliteClusterNode.Health.Problem]) = (nil, [])
     // A leader that was cut off might not know this node. Such a leader steps down within the time of an election.
@@ -45,7 +46,7 @@ struct NodeLog: Sendable {
     return false
   }
 
-  /// The node's role and the leader in words; nil if the node did not answer.
+  /// Returns the node's role and the leader in words; nil if the node did not answer.
   private static func situation(of health: SqliteClusterNode.Health) -> String? {
     guard let role = health.role else { return nil }
     let term = health.term.map { ", in term \($0)" } ?? ""

@@ -28,7 +28,7 @@ extension Output {
 struct FileProblem: Error, CustomStringConvertible {
   let description: String
 
-  /// Returns the error for a command that this program was built without.
+  /// Returns the error for a command that this build of the program lacks.
   static func needsTrait(_ trait: String) -> FileProblem {
     FileProblem(
       description: """

@@ -48,7 +48,7 @@ final class ProgressLine: Sendable {
 
   /// Shows the finished part of a phase. The first report of a phase starts an estimate of its time.
   ///
-  /// - Parameter total: The total, which can be an estimate. A smaller total than `done` is not shown.
+  /// - Parameter total: The total, which can be an estimate. If the total is smaller than `done`, no total is shown.
   func report(_ done: Int, of total: Int, _ unit: Unit, in phase: String) {
     guard isShown else { return }
     state.withLock { state in
@@ -62,7 +62,7 @@ final class ProgressLine: Sendable {
     }
   }
 
-  /// Removes the line, so that other output begins in an empty line.
+  /// Removes the line, so that other output begins on an empty line.
   func clear() {
     guard isShown else { return }
     state.withLock { write("", &$0) }
@@ -84,7 +84,7 @@ final class ProgressLine: Sendable {
     let limit = isKnown ? Int(size.ws_col) - 1 : 79
     let line = text.prefix(limit)
     let rest = String(repeating: " ", count: max(0, min(state.width, limit) - line.count))
-    // An empty line needs a second carriage return, because the spaces move the cursor.
+    // An empty line needs a second carriage return, because the spaces that erase the old line move the cursor.
     Output.write("\r\(line)\(rest)" + (line.isEmpty ? "\r" : ""), to: STDERR_FILENO)
     state.width = line.count
   }

@@ -9,7 +9,7 @@ import Sqlable
 func withReadOnlyDatabase<Value>(_ path: String, _ body: (SqliteDatabase) throws -> Value) throws -> Value {
   guard FileManager.default.fileExists(atPath: path) else { throw FileProblem(description: "\(path): no such file") }
   var configuration = Configuration(label: path, isReadOnly: true)
-  // The WAL is next to the target of a symbolic link.
+  // Resolve symbolic links, because the WAL is next to the target of a link.
   let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
   let before = FileState(path)
   if before.isQuietWAL {
@@ -29,11 +29,11 @@ private func open<Value>(
   return try body(db)
 }
 
-/// Returns the version of the file format that a reader must support: 1 for a rollback journal, 2 for a WAL; nil
-/// without a header.
+/// Returns the version of the file format that a reader must support: 1 for a rollback journal, 2 for a WAL; nil if the
+/// file has no header.
 func journalVersion(ofFileAt path: String) -> UInt8? {
   var info = stat()
-  // Opening a pipe would wait for a writer.
+  // Don't open a pipe, because opening it would wait for a writer.
   guard stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { return nil }
   let header = try? FileHandle(forReadingFrom: URL(fileURLWithPath: path)).read(upToCount: 20)
   return header?.count == 20 ? header?.last : nil

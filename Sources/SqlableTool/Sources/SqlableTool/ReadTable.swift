@@ -67,7 +67,8 @@ struct ReadTable {
       let profiles = try db.profiles(of: rows.map(\.name), in: name, sample: sample)
       columns = try zip(rows, profiles).map { try Column($0, $1, in: self, db) }
     } catch let error as SqlError where table == nil && error.kind != .corrupt {
-      // A function, module or table that the view or virtual table uses might be missing.
+      // Store the message instead of throwing, because the view or virtual table might use a missing function, module
+      // or table.
       problem = error.message
     }
   }

@@ -28,7 +28,8 @@ struct SqlableTool: ParsableCommand {
       running = type(of: command)
       if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
     } catch let error as ValidationError {
-      // The error was thrown while a subcommand ran, so fullMessage would show the usage of `sqlable`.
+      // Don't use `fullMessage`: it would show the usage of `sqlable`, because the error was thrown while a subcommand
+      // ran.
       fail("\(error.message)\nUsage: \(usageString(for: running))", code: 2)
     } catch {
       switch exitCode(for: error) {

@@ -48,7 +48,7 @@ struct SwiftNames {
     "Void",
   ]
 
-  /// The names of properties that a model already has, or that Swift does not allow.
+  /// Names that a property can't have: names of members that every model has, and names that Swift does not allow.
   static let reservedProperties: Set<String> = [
     "column", "databaseValue", "embedded", "init", "modelOfRow", "self", "tableConstraints", "tableFullText",
     "tableIndexes", "tableLayout", "tableName", "tableOptions", "valueForColumn", "write",

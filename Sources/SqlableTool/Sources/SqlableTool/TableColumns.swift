@@ -41,7 +41,7 @@ enum KeyIndex {
   /// The key is the rowid, or there is no key.
   case none
   case ownIndex
-  /// The WITHOUT ROWID table is its own index.
+  /// The table is a WITHOUT ROWID table. SQLite stores its rows in the index of the key.
   case table
 
   init(of table: String, in db: SqliteDatabase) throws {

@@ -105,7 +105,7 @@ struct TenantsCommand: ParsableCommand {
 /// Opens the directory of a service's tenants. Opens no tenant.
 func openTenants(_ directory: String, _ migrations: Migrations? = nil) throws -> SqliteTenants {
   var isDirectory: ObjCBool = false
-  // SqliteTenants would create a missing directory.
+  // Throw for a missing directory, because `SqliteTenants` would create it.
   guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory), isDirectory.boolValue else {
     throw FileProblem(description: "\(directory): no such directory")
   }
