@@ -12,7 +12,8 @@ extension SalvageRun {
   func assignByPosition(_ numbers: some Sequence<UInt32>) throws {
     // Auto-vacuum moves the roots to the start of the file. Without a header, auto-vacuum is unknown.
     guard let header = file.header, !header.isAutoVacuum else { return }
-    var pages: [(page: TreePage, owner: SalvagedTable, keys: ClosedRange<StoredKey>)] = []
+    guard tables.count(where: { $0.tally.mayHaveOrphans }) > 1 else { return }
+    var pages: [(number: UInt32, owner: SalvagedTable, keys: ClosedRange<StoredKey>)] = []
     for number in numbers {
       guard let page = orphan(number) else { continue }
       let owners = try owners(of: page)
@@ -20,24 +21,24 @@ extension SalvageRun {
       guard owners.count > 1, earlier.count == 1, owners.allSatisfy({ $0.entry.isFromFile && $0.entry.root > 0 }),
         let shape = earlier[0].shape, let keys = keys(below: page, shape), try !hasRows(with: keys, earlier[0])
       else { continue }
-      pages.append((page, earlier[0], keys))
+      pages.append((number, earlier[0], keys))
     }
     pages.sort { $0.keys.lowerBound < $1.keys.lowerBound }
     var overlapping: Set<UInt32> = []
     var last: [String: Int] = [:]
-    for (index, (page, owner, keys)) in pages.enumerated() {
+    for (index, (number, owner, keys)) in pages.enumerated() {
       let name = owner.entry.name
       guard let earlier = last[name].map({ pages[$0] }) else {
         last[name] = index
         continue
       }
-      if earlier.keys.upperBound >= keys.lowerBound { overlapping.formUnion([page.number, earlier.page.number]) }
+      if earlier.keys.upperBound >= keys.lowerBound { overlapping.formUnion([number, earlier.number]) }
       if earlier.keys.upperBound < keys.upperBound { last[name] = index }
     }
-    for (page, owner, _) in pages where !overlapping.contains(page.number) {
-      guard crawler.marks[page.number] == .unknown, try owners(of: page).contains(where: { $0 === owner }) else {
-        continue
-      }
+    for (number, owner, _) in pages where !overlapping.contains(number) {
+      guard crawler.marks[number] == .unknown, let page = orphan(number),
+        try owners(of: page).contains(where: { $0 === owner })
+      else { continue }
       try assign(page, to: owner)
       pagesByPosition += 1
     }

@@ -65,7 +65,7 @@ extension SalvageRun {
   func owners(of page: TreePage) throws -> [SalvagedTable] {
     var candidates = tables.filter { gap(for: page, in: $0) != nil }
     let path = file.mappedPath(of: page.number)
-    let isMapped = isInTree(path)
+    let isMapped = !path.isEmpty && isInTree(path)
     if isMapped { candidates.removeAll { !$0.contains(path) } }
     guard !candidates.isEmpty else { return [] }
     let records = samples(of: page)

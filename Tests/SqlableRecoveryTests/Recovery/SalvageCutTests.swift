@@ -77,10 +77,8 @@ struct SalvageCutTests {
     try withDirectory { directory in
       let columns = "(id \(key), word TEXT) \(suffix)"
       let file = try DamagedDatabase(directory + "/a.sqlite", pageSize: 512) { db in
-        for name in ["one", "dropped"] {
-          try db.execute(SQL(verbatim: "CREATE TABLE \(name)\(columns)"))
-          try fill(db, name, 1...400)
-        }
+        for name in ["one", "dropped"] { try db.execute(SQL(verbatim: "CREATE TABLE \(name)\(columns)")) }
+        for name in ["dropped", "one"] { try fill(db, name, 1...400) }
         try db.execute(SQL(verbatim: "CREATE TABLE other\(columns)"))
         try db.execute("DROP TABLE dropped")
         try fill(db, "other", 1...300)

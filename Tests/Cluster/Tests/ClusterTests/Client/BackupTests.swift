@@ -71,7 +71,7 @@ import Testing
       try await withDirectory { directory in
         // An empty database can be backed up, too.
         try await cluster.backup(to: "\(directory)/empty.sqlite")
-        #expect(try SqliteDatabase(filepath: "\(directory)/empty.sqlite").schema() == DatabaseSchema())
+        #expect(try SqliteDatabase(filepath: "\(directory)/empty.sqlite").schema().tables.isEmpty)
         try FileManager.default.removeItem(atPath: "\(directory)/empty.sqlite")
         try await cluster.createTables(Person.self)
         let path = "\(directory)/b.sqlite"
