@@ -54,10 +54,11 @@ struct ChangeTable {
   }
 
   /// Returns a query of the entries whose numbers are above `number`, with the schema version. The result has at least
-  /// one row, even without entries.
+  /// one row, even without entries. The keys are blobs, because a text that is not UTF-8 can't be read as a value.
   static func entries(after number: Int, limit: Int) -> SQL {
     """
-    SELECT v."schema_version", c."number", c."table", c."change", c."id", c."previousId", c."key", c."previousKey"
+    SELECT v."schema_version", c."number", c."table", c."change", c."id", c."previousId",
+    CAST(c."key" AS BLOB) AS "key", CAST(c."previousKey" AS BLOB) AS "previousKey"
     FROM pragma_schema_version AS v LEFT JOIN (SELECT * FROM "sqlable_change" WHERE "number" > \(number)
     ORDER BY "number" LIMIT \(limit)) AS c ORDER BY c."number"
     """

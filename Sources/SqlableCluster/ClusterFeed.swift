@@ -127,8 +127,9 @@ final class ClusterFeed: Sendable {
 
   /// Returns a signal of changes to a table of the change log. Changes by any client of the cluster set the signal.
   func logSignal(_ cluster: SqliteCluster, table: String, columns: [String]) -> CommitSignal {
-    log.begin(cluster)
-    return CommitSignal(feed, table: table, columns: columns)
+    let signal = CommitSignal(feed, table: table, columns: columns)
+    log.begin(cluster, for: signal)
+    return signal
   }
 
   /// Reads new changes. Returns the pause until the next read; nil if the client is closed or released.
@@ -143,7 +144,7 @@ final class ClusterFeed: Sendable {
       let rows = try await cluster.query(
         ChangeTable.entries(after: position, limit: ClusterFeed.maximumEntries), as: Int.self, DynamicRow.self)
       guard let first = rows.first else { return interval }
-      let changes = try rows.compactMap { _, row in try entry(row) }
+      let changes = rows.compactMap { _, row in entry(row) }
       let isGap = changes.first.map { $0.number > position + 1 } ?? false
       let isOther = state.withLock { state in
         defer { state.schemaVersion = first.0 }
@@ -156,7 +157,8 @@ final class ClusterFeed: Sendable {
         // Another client might have dropped and recreated the change table. The numbers of the new table start at 1.
         if try await ClusterFeed.end(cluster).position < position { start = 0 }
       }
-      deliver(changes, isUnknown: isGap || isOther, upTo: changes.last?.number ?? start)
+      let isUnreadable = changes.contains { $0.row == nil }
+      deliver(changes, isUnknown: isGap || isOther || isUnreadable, upTo: changes.last?.number ?? start)
       try await trim(changes, cluster)
       return changes.count == ClusterFeed.maximumEntries ? .zero : interval
     } catch let error as SqlError where error.kind == .schema(.missingTable(ChangeTable.table)) {
@@ -180,16 +182,19 @@ final class ClusterFeed: Sendable {
 
   private struct Entry {
     let number: Int
-    let row: RowChange
+    /// The changed row; nil if its key contains a text that is not UTF-8.
+    let row: RowChange?
   }
 
-  private func entry(_ row: DynamicRow) throws -> Entry? {
+  private func entry(_ row: DynamicRow) -> Entry? {
     let values = row.values
     guard values.count == 7, case .integer(let number) = values[0], case .text(let table) = values[1],
       case .integer(let code) = values[2], let change = Change(code: Int(code))
     else { return nil }
     let key = state.withLock { $0.tables[table.foldedName] }
-    let (current, previous) = (try list(values[5]), try list(values[6]))
+    guard let current = list(values[5]), let previous = list(values[6]) else {
+      return Entry(number: Int(number), row: nil)
+    }
     let id = integer(current) ?? integer([values[3]])
     return Entry(
       number: Int(number),
@@ -204,14 +209,16 @@ final class ClusterFeed: Sendable {
     return nil
   }
 
-  /// Returns the values of a list of SQL literals that SQLite's quote() wrote.
-  private func list(_ text: DatabaseValue) throws -> [DatabaseValue] {
-    guard case .text(let text) = text else { return [] }
-    return try root.query(SQL(verbatim: "SELECT \(text)"), as: DynamicRow.self).first?.values ?? []
+  /// Returns the values of a list of SQL literals that SQLite's quote() wrote, as a text in a blob. Empty for NULL; nil
+  /// if the text is not UTF-8.
+  private func list(_ text: DatabaseValue) -> [DatabaseValue]? {
+    guard case .blob(let bytes) = text else { return [] }
+    guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
+    return try? root.query(SQL(verbatim: "SELECT \(text)"), as: DynamicRow.self).first?.values
   }
 
   private func deliver(_ entries: [Entry], isUnknown: Bool, upTo position: Int) {
-    let rows = entries.map(\.row)
+    let rows = entries.compactMap(\.row)
     if isUnknown || !rows.isEmpty {
       // Observers are called on their queue, and the feed notifies loops. Both get the changes in the order of the
       // change table.
@@ -222,7 +229,9 @@ final class ClusterFeed: Sendable {
     }
     let waiters = state.withLock { state in
       state.position = position
-      for entry in entries { state.latest[entry.row.table.foldedName] = entry.number }
+      for entry in entries {
+        if let row = entry.row { state.latest[row.table.foldedName] = entry.number }
+      }
       if isUnknown { state.unknown += 1 }
       guard isUnknown || !rows.isEmpty else { return [Waiter]() }
       defer { state.waiters = [:] }

@@ -3,9 +3,14 @@ import Sqlable
 import SqlableChanges
 
 /// A task that reads the end of the change log after each commit of this client and every `pollInterval`, and wakes the
-/// loops over the log. The first loop starts the task.
+/// loops over the log. The task runs only while there are such loops.
 final class ClusterLogWatch: Sendable {
+  private struct Loop {
+    weak var signal: CommitSignal?
+  }
+
   private struct State {
+    var loops: [Loop] = []
     var reading: Task<Void, Never>?
     var isClosed = false
   }
@@ -28,13 +33,15 @@ final class ClusterLogWatch: Sendable {
     pause.end()
   }
 
-  func begin(_ cluster: SqliteCluster) {
+  /// Starts the task, which runs at least until the signal is released.
+  func begin(_ cluster: SqliteCluster, for signal: CommitSignal) {
     state.withLock { state in
+      state.loops.append(Loop(signal: signal))
       guard state.reading == nil, !state.isClosed else { return }
       // The task has only weak references, so that the client can be released.
       state.reading = Task.detached { [weak self, weak cluster, pause, interval] in
         var last: LogMark?
-        while !Task.isCancelled, let mark = await self?.readIfOpen(cluster, after: last) {
+        while self?.isNeeded() == true, let mark = await self?.readIfOpen(cluster, after: last) {
           last = mark
           await pause.sleep(for: interval)
         }
@@ -42,8 +49,18 @@ final class ClusterLogWatch: Sendable {
     }
   }
 
-  /// Returns the log's current mark, and wakes the loops if the log has changed since the mark `last`. Returns nil if
-  /// the client was released.
+  /// Returns false if no loop is left or the client is closed. The next loop then starts another task.
+  private func isNeeded() -> Bool {
+    state.withLock { state in
+      state.loops.removeAll { $0.signal == nil }
+      if !state.isClosed, !state.loops.isEmpty { return true }
+      state.reading = nil
+      return false
+    }
+  }
+
+  /// Wakes the loops if the log has changed since the last mark; nil before the first read. Returns the present mark;
+  /// nil if the client was released.
   private func readIfOpen(_ cluster: SqliteCluster?, after last: LogMark?) async -> LogMark? {
     guard let cluster else { return nil }
     let mark: LogMark

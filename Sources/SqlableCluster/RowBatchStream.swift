@@ -72,12 +72,12 @@ struct RowBatchStream {
   }
 
   private mutating func take(_ response: WireResponse) {
-    guard case .rows(let columns, let rows, let isLast) = response else {
+    guard case .rows(let part, let isLast) = response else {
       isAtEnd = true
       answer = SqlAnswer()
       return
     }
-    (answer, isAtEnd) = (SqlAnswer(columns: columns, rows: rows), isLast)
+    (answer, isAtEnd) = (part, isLast)
   }
 
   private var late: SqlError {

@@ -79,7 +79,7 @@ public struct ChangeBatches<Change: Sendable>: AsyncSequence, Sendable {
   }
 
   public func makeAsyncIterator() -> Iterator {
-    let lease = ConsumerLease(database, name, of: followed.table, start, lease, callSite)
+    let lease = ConsumerLease(database, name, of: followed, start, lease, callSite)
     return Iterator(consumer: Consumer(database, followed, lease, callSite))
   }
 

@@ -16,6 +16,8 @@ package final class ConsumerLease: Sendable {
   private let tableName: String?
   private let start: ConsumerStart
   private let length: Duration
+  /// Throws if the consumer can't read the log.
+  private let check: @Sendable (SqliteDatabase) throws -> Void
   private let callSite: CallSite
   private let isHeld = Atomic(false)
   private let keeper = LockedValue<Task<Void, Never>?>(nil)
@@ -24,11 +26,12 @@ package final class ConsumerLease: Sendable {
   private let lastWork = LockedValue<Int?>(nil)
 
   init(
-    _ database: any ConsumerDatabase, _ name: String, of tableName: String?, _ start: ConsumerStart, _ length: Duration,
-    _ callSite: CallSite
+    _ database: any ConsumerDatabase, _ name: String, of followed: FollowedChanges<some Sendable>,
+    _ start: ConsumerStart, _ length: Duration, _ callSite: CallSite
   ) {
-    (self.database, self.name, self.tableName, self.start) = (database, name, tableName, start)
+    (self.database, self.name, self.tableName, self.start) = (database, name, followed.table, start)
     (self.length, self.callSite) = (length, callSite)
+    check = { [source = followed.source] db in try source.checkTables(in: db) }
     database.monitorChangeConsumers()
   }
 
@@ -116,6 +119,8 @@ package final class ConsumerLease: Sendable {
   ///   the clock was set back during the wait.
   private func claim(_ db: SqliteDatabase, _ unanswered: Int?) throws -> Attempt {
     let record = try ConsumerRecord.known(name, of: tableName, startingAt: start, in: db)
+    // A new consumer that throws is not stored: `trim` would keep the changes that the consumer has not acknowledged.
+    try check(db)
     var ownership = record.ownership
     let attempt = ownership.acquire(
       by: owner, at: ConsumerRecord.now, length: Int(length / .milliseconds(1)), unanswered: unanswered)

@@ -40,6 +40,8 @@ package struct ConsumerSteps<Element: Sendable>: Sendable {
 
   package func register(_ db: SqliteDatabase) throws {
     _ = try ConsumerRecord.known(name, of: followed.table, startingAt: start, in: db)
+    // Throws before a consumer is stored that can't read the log.
+    try followed.source.checkTables(in: db)
   }
 
   /// Stores the consumer's new position. The position must have been read in the same transaction.
@@ -49,6 +51,6 @@ package struct ConsumerSteps<Element: Sendable>: Sendable {
 
   /// Makes a lease, with which a call waits until a killed owner's lease ends.
   package func lease(_ database: any ConsumerDatabase, at callSite: CallSite) -> ConsumerLease {
-    ConsumerLease(database, name, of: followed.table, start, .seconds(10), callSite)
+    ConsumerLease(database, name, of: followed, start, .seconds(10), callSite)
   }
 }

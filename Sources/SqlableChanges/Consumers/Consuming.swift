@@ -184,7 +184,9 @@ private struct ConsumingRun<Element: Sendable>: Sendable {
         // For each page, check that the log still has the changes after `page.end`, because the closure can trim the
         // log.
         page = try followed.source.page(after: page.end, .consumer, upTo: state.end, in: db)
-        for item in page.items { try attempt(db, item.result, failed) { .change(item.position) } }
+        for item in page.items {
+          try attempt(db, item.result, failed, canRetry: !item.lacksColumn) { .change(item.position) }
+        }
       }
     }
     // The origin is `.transaction`: the closure might have logged changes of other tables, and trimmed the log up to
@@ -194,11 +196,12 @@ private struct ConsumingRun<Element: Sendable>: Sendable {
 
   private func attempt(
     _ db: SqliteDatabase, _ change: Result<Element, any Error>,
-    _ failed: [FailedAttempt.Subject: QuarantineRecord], _ subject: () -> FailedAttempt.Subject
+    _ failed: [FailedAttempt.Subject: QuarantineRecord], canRetry: Bool = true,
+    _ subject: () -> FailedAttempt.Subject
   ) throws {
     if !failed.isEmpty, failed[subject()]?.isQuarantined == true { return }
     do { try body(db, change.get()) } catch {
-      guard retries != nil else { throw error }
+      guard retries != nil, canRetry else { throw error }
       throw try FailedAttempt(subject: subject(), error: error, in: db)
     }
   }

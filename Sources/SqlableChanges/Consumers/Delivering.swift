@@ -108,7 +108,7 @@ private struct Delivery<Element: Sendable>: Sendable {
     var items = batch.changes.makeAsyncIterator()
     var (stored, delivered) = (ContinuousClock.now, ChangePosition?.none)
     while let item = try await items.nextItem(isolation: nil) {
-      try await deliver(item.result, batch.consumer, failed) {
+      try await deliver(item.result, batch.consumer, failed, canRetry: !item.lacksColumn) {
         .change(item.position)
       } beforeFailing: {
         // Store the position of the delivered changes now, so that they are not delivered again. The failing change
@@ -126,8 +126,8 @@ private struct Delivery<Element: Sendable>: Sendable {
 
   private func deliver(
     _ change: Result<Element, any Error>, _ consumer: Consumer<Element>,
-    _ failed: [FailedAttempt.Subject: QuarantineRecord], _ subject: () -> FailedAttempt.Subject,
-    beforeFailing store: () async throws -> Void
+    _ failed: [FailedAttempt.Subject: QuarantineRecord], canRetry: Bool = true,
+    _ subject: () -> FailedAttempt.Subject, beforeFailing store: () async throws -> Void
   ) async throws {
     var record = failed.isEmpty ? nil : failed[subject()]
     while record?.isQuarantined != true {
@@ -139,7 +139,7 @@ private struct Delivery<Element: Sendable>: Sendable {
       do { try await body(change.get()) } catch {
         guard !FailedAttempt(subject: nil, error: error).isFinal else { throw error }
         try await store()
-        guard let retries else { throw error }
+        guard let retries, canRetry else { throw error }
         let failure = FailedAttempt(subject: subject(), error: error)
         let owner = consumer.owner
         guard let noted = try await pool.note(failure, consumer: name, owner: owner, retries, callSite) else {

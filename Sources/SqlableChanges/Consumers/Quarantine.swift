@@ -51,7 +51,8 @@ extension SqlitePool {
   /// Each change has its own transaction, with the effects of the closure and the removal from the quarantine. A change
   /// whose closure throws stays in quarantine with the new error, and the call continues with the next change. Returns
   /// the number of changes that have left the quarantine. A closure can run twice if its first transaction was rolled
-  /// back.
+  /// back. A change of which the log did not keep a column of the model stays in quarantine as it is, and the call
+  /// throws `.misuse` at its end.
   @discardableResult
   public func retryQuarantinedChanges<Model: Sqlable & Sendable>(
     of consumer: String, on model: Model.Type, in tableName: String? = nil, file: StaticString = #fileID,
@@ -160,8 +161,13 @@ extension SqlitePool {
       try db.transaction(.deferred) { try followed.source.quarantined(of: consumer, in: $0) }
     }
     var count = 0
+    var omission: (any Error)?
     for item in items {
       try Task.checkCancellation()
+      if item.lacksColumn, case .failure(let error) = item.result {
+        omission = omission ?? error
+        continue
+      }
       do {
         let change: Element
         do { change = try item.result.get() } catch { throw FailedAttempt(subject: nil, error: error) }
@@ -173,6 +179,7 @@ extension SqlitePool {
         }
       }
     }
+    if let omission { throw omission }
     return count
   }
 }

@@ -164,6 +164,7 @@ extension ChangeLog {
   func dropTriggers(_ db: SqliteDatabase, note: (SQL) -> Void = { _ in }) throws {
     for table in tables {
       try table.checkDeclarations()
+      try run(db.running { try $0.columnRenames(of: table.name) }, in: db, note)
       for trigger in try db.running({ try $0.triggers(of: table.name) }) where trigger.isOfLog {
         try run("DROP TRIGGER main.\(table: trigger.name)", in: db, note)
       }

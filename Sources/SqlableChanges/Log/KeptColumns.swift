@@ -16,12 +16,14 @@ enum KeptColumns: Sendable, Hashable {
     }
   }
 
-  /// - Parameter columns: The names of the kept columns.
-  init?(text: String, columns: [String]) {
+  /// - Parameters:
+  ///   - columns: The names of the kept columns.
+  ///   - key: The names of the columns of the key, which were not chosen: a later key might not have them.
+  init?(text: String, columns: [String], key: [String]) {
     switch text {
     case "rows": self = .rows
     case "keys": self = .keys
-    case "columns": self = .columns(columns)
+    case "columns": self = .columns(columns.filter { name in !key.contains(where: name.isSameName) })
     default: return nil
     }
   }

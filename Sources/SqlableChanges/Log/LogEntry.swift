@@ -10,7 +10,8 @@ struct LogEntry: Sendable, Hashable {
   /// The names of the table's columns that the log keeps, in the order of the log's columns. The last name can be the
   /// rowid.
   let columns: [String]
-  /// The names of the table's columns that a log of chosen columns does not keep.
+  /// The names of the columns whose values a model can't read from the changes: the columns that the log does not keep,
+  /// and columns that might have had other names.
   let omitted: [String]
   /// True if the last name in `columns` is the rowid of a table whose primary key is not the rowid. Readers of the log
   /// do not get this rowid.
@@ -33,7 +34,7 @@ struct LogEntry: Sendable, Hashable {
       let hidesRowid = row[6] != "0"
       guard let id = Int(row[0]), let columns = try? names(row[3]), let key = try? names(row[4]),
         let omitted = try? names(row[7]),
-        let kept = KeptColumns(text: row[2], columns: hidesRowid ? columns.dropLast() : columns)
+        let kept = KeptColumns(text: row[2], columns: hidesRowid ? columns.dropLast() : columns, key: key)
       else { throw unreadable(row[1]) }
       return LogEntry(
         id: id, table: row[1], kept: kept, columns: columns, omitted: omitted, hidesRowid: hidesRowid, key: key,
@@ -71,9 +72,10 @@ struct LogEntry: Sendable, Hashable {
     )
   }
 
-  /// True if the log does not keep the values of a column, because the log keeps only the key or chosen columns.
+  /// True if the changes do not have the values of a column that the table might have had at the time.
   func omits(_ column: String) -> Bool {
-    kept == .keys ? !visibleColumns.contains(where: column.isSameName) : omitted.contains(where: column.isSameName)
+    omitted.contains(where: column.isSameName)
+      || kept == .keys && !visibleColumns.contains(where: column.isSameName)
   }
 
   /// Throws `.misuse` if a model reads a column that the log does not keep.
@@ -98,37 +100,29 @@ struct LogEntry: Sendable, Hashable {
     return with(columns: columns.map(renamed), omitted: omitted.map(renamed), key: key.map(renamed))
   }
 
-  /// True if a column that the log does not keep might have been renamed. The triggers do not contain such a column's
-  /// name, so they do not show the rename. An unknown column that precedes a known column must be a renamed one,
-  /// because ADD COLUMN adds columns only at the end.
-  func mightBeRenamed(in names: [String]) -> Bool {
-    guard !omitted.isEmpty else { return false }
-    let isKnown = names.map { name in (columns + omitted).contains(where: name.isSameName) }
-    let hasLost = omitted.contains { name in !names.contains(where: name.isSameName) }
-    return hasLost || isKnown.drop { $0 }.contains(true)
-  }
-
-  /// True if the table has a column that the entry does not know.
-  func lacks(_ names: [String]) -> Bool {
-    names.contains { name in !(columns + omitted).contains(where: name.isSameName) }
-  }
-
-  /// Returns the entry with more columns in ``omitted``: those of `names` that the entry does not list. The entry's
-  /// changes might lack the values of these columns. Returns nil if the entry lists all `names`.
+  /// Returns the columns that the log does not keep and that might have been renamed, by their old and new names: the
+  /// triggers do not show a rename of such a column. Empty if the table has at most got further columns, because ADD
+  /// COLUMN adds a column after all others.
   ///
-  /// - Parameter doubtful: Names that might now belong to other columns. The entry's values with these names are no
-  ///   longer read.
-  func omitting(_ names: [String], doubtful: [String]) -> LogEntry? {
-    let known = columns.map { name in doubtful.contains(where: name.isSameName) ? "\(name) (dropped)" : name }
-    let unknown = names.filter { name in !(known + omitted).contains(where: name.isSameName) }
-    return unknown.isEmpty ? nil : with(columns: known, omitted: omitted + unknown, key: key)
+  /// - Parameter names: The present columns of the table.
+  func doubtfulColumns(among names: [String]) -> [String] {
+    let present = names.filter { name in !visibleColumns.contains(where: name.isSameName) }
+    let hasSameColumns = Array(present.prefix(omitted.count)).areSameNames(as: omitted)
+    return hasSameColumns ? [] : omitted + present
+  }
+
+  /// Returns the entry without the values of columns that might have had other names; nil if the entry omits them
+  /// already. Readers without a model still get the values, by the names of that time.
+  func omitting(_ names: [String]) -> LogEntry? {
+    let others = names.filter { name in !omitted.contains(where: name.isSameName) }
+    return others.isEmpty ? nil : with(columns: columns, omitted: omitted + others, key: key)
   }
 
   private func with(columns: [String], omitted: [String], key: [String]) -> LogEntry {
     let visible = hidesRowid ? columns.dropLast() : columns
     return LogEntry(
-      id: id, table: table, kept: KeptColumns(text: kept.text, columns: visible) ?? kept, columns: columns,
-      omitted: omitted, hidesRowid: hidesRowid, key: key, isLogged: isLogged)
+      id: id, table: table, kept: KeptColumns(text: kept.text, columns: visible, key: key) ?? kept,
+      columns: columns, omitted: omitted, hidesRowid: hidesRowid, key: key, isLogged: isLogged)
   }
 
   var update: String {
@@ -150,6 +144,16 @@ struct LogEntry: Sendable, Hashable {
   private static func unreadable(_ table: String) -> SqlError {
     let message = "can't read the entry of table \(table) in \(ChangeTables.tables)"
     return SqlError(.schema(.mismatch(message)), message: message, table: ChangeTables.tables)
+  }
+}
+
+extension TableInfo {
+  /// The error for a logged change without a column of the model.
+  func omitted(_ column: String) -> SqlError {
+    SqlError.misuse(
+      "the change log of table \(name) did not keep column \(column) of a change, which the model reads; read the "
+        + "change with a model without the column, or with changes(since:)"
+    ).at(table: name, column: column)
   }
 }
 

@@ -26,9 +26,8 @@ extension LoggedTable {
     }
     try update { $0.renaming(renames) }
     let (latest, names) = (entries.last { $0.table.isSameName(as: name) }, columns.map(\.name))
-    if let latest, latest.mightBeRenamed(in: names) {
-      let doubtful = latest.lacks(names) ? latest.omitted : []
-      try update { $0.omitting(names, doubtful: doubtful) }
+    if let doubtful = latest?.doubtfulColumns(among: names), !doubtful.isEmpty {
+      try update { $0.omitting(doubtful) }
     }
     guard let kept = kept ?? latest?.kept else { return [] }
     additions += try connection.missingValueColumns(images(kept).count)
@@ -108,6 +107,10 @@ extension ChangeLogHook: ChangeLogUpdates {
 
   package func renaming(table old: String, to new: String) -> [String] { ChangeTables.renaming(table: old, to: new) }
 
+  package func columnRenames(of table: String, on connection: Connection) throws -> [String] {
+    try connection.columnRenames(of: table)
+  }
+
   package func renaming(
     column old: String, to new: String, of table: String, on connection: Connection
   ) throws -> [String] {
@@ -125,15 +128,22 @@ extension Connection {
     return try LoggedTable(named: entry.table, on: self).updates(on: self)
   }
 
+  /// Returns the statements that rename the columns in the log that ALTER TABLE has renamed since the log's triggers
+  /// were created. Does nothing for a table that has the triggers of another table: ALTER TABLE has renamed the table.
+  func columnRenames(of table: String) throws -> [String] {
+    guard try hasTable(named: ChangeTables.tables) else { return [] }
+    let entries = try LogEntry.all(on: self).filter { $0.table.isSameName(as: table) }
+    let triggers = try triggers(of: table).filter { $0.name.tableOfChangeTrigger?.isSameName(as: table) == true }
+    let renames = entries.last?.renames(in: triggers) ?? []
+    return try entries.compactMap { try $0.renaming(renames)?.update }
+  }
+
   /// Returns the logged tables that ALTER TABLE has renamed since the log's triggers were created. SQLite attaches the
   /// triggers to the renamed table, but the triggers' names still contain the old table name.
   func renamedTables(_ entries: [LogEntry]) throws -> [(old: String, new: String)] {
-    let prefix = ChangeTables.triggerPrefix.utf8.count
     var renamed: [(old: String, new: String)] = []
     for row in try rows("SELECT name, tbl_name FROM main.sqlite_schema WHERE type = 'trigger'") {
-      // In a trigger's name, the part after the table's name begins with an underscore and contains no other.
-      guard row[0].isChangeTrigger, let end = row[0].utf8.lastIndex(of: UInt8(ascii: "_")) else { continue }
-      let old = String(decoding: row[0].utf8[..<end].dropFirst(prefix), as: UTF8.self)
+      guard let old = row[0].tableOfChangeTrigger else { continue }
       guard !old.isSameName(as: row[1]), !renamed.contains(where: { $0.old.isSameName(as: old) }),
         entries.contains(where: { $0.isLogged && $0.table.isSameName(as: old) })
       else { continue }
@@ -218,6 +228,13 @@ extension Connection {
 
 extension String {
   fileprivate var isClusterTrigger: Bool { foldedName.starts(with: "sqlable_change_".utf8) }
+
+  /// The name that the table of one of the log's triggers had when the trigger was created; nil for other triggers.
+  fileprivate var tableOfChangeTrigger: String? {
+    // The ends of the triggers' names contain no underscore.
+    guard isChangeTrigger, let end = utf8.lastIndex(of: UInt8(ascii: "_")) else { return nil }
+    return String(decoding: utf8[..<end].dropFirst(ChangeTables.triggerPrefix.utf8.count), as: UTF8.self)
+  }
 
   var isChangeTrigger: Bool { foldedName.starts(with: ChangeTables.triggerPrefix.utf8) }
 }

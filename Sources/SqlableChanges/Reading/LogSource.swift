@@ -6,6 +6,8 @@ package struct LogItem<Element: Sendable>: Sendable {
   /// The position of the change in the log.
   package let position: ChangePosition
   package let result: Result<Element, any Error>
+  /// True if the log did not keep a column of the change that the model reads. No retry can decode the change.
+  let lacksColumn: Bool
 }
 
 /// A part of the log, read in one snapshot.
@@ -31,8 +33,11 @@ package struct LogRow<Element: Sendable>: Sendable {
   let position: ChangePosition
   /// The change, or the error of decoding it; nil for a kind of change that this version of the library does not know.
   let result: Result<Element, any Error>?
+  var lacksColumn = false
 
-  var item: LogItem<Element>? { result.map { LogItem(position: position, result: $0) } }
+  var item: LogItem<Element>? {
+    result.map { LogItem(position: position, result: $0, lacksColumn: lacksColumn) }
+  }
 }
 
 /// A query that reads one page of the log. The page's start was checked in the snapshot in which the query runs.
@@ -236,6 +241,9 @@ extension LogSource {
             history: history, number: try Int.next(of: &row), time: try Int.next(of: &row))
           switch Result(catching: { try ModelImages<Model>.next(of: &row) }) {
           case .success(let images):
+            if let column = images.omitted {
+              return LogRow(position: position, result: .failure(table.omitted(column)), lacksColumn: true)
+            }
             let change = images.row.map { LoggedModelChange(position: position, time: position.date, row: $0) }
             return LogRow(position: position, result: change.map { .success($0) })
           case .failure(let error):
@@ -250,16 +258,14 @@ extension LogSource {
 /// The result columns of one logged change: the kind, the name of a column that the log did not keep, the columns of
 /// the changed row, and the columns of the row before an update.
 private struct ModelImages<Model: Sqlable & Sendable>: SelectOutput {
-  /// The change; nil for a kind of change that this version of the library does not know.
+  /// The change; nil for a kind that this version of the library does not know, and without a column.
   let row: LoggedRow<Model>?
+  /// A column that the log did not keep of the change; nil if the change has all columns.
+  var omitted: String?
 
   static func next(of row: inout ResultRow) throws -> Self {
     let kind = LoggedKind(rawValue: try Int.next(of: &row))
-    if let column = try String?.next(of: &row) {
-      throw SqlError.misuse(
-        "the change log did not keep column \(column) of the changed row; read the change with changes(since:)"
-      ).at(table: nil, column: column)
-    }
+    if let column = try String?.next(of: &row) { return Self(row: nil, omitted: column) }
     switch kind {
     case .inserted: return Self(row: .insert(try Model.next(of: &row)))
     case .deleted: return Self(row: .delete(try Model.next(of: &row)))
@@ -274,7 +280,8 @@ private struct ModelImages<Model: Sqlable & Sendable>: SelectOutput {
   static func withRemedy(_ error: any Error) -> any Error {
     guard var error = error as? SqlError, case .decoding = error.kind else { return error }
     error.message +=
-      "; to get past this logged change, read with changes(since:), or consume or deliver with then: .quarantine; a "
+      "; to get past this logged change, read with changes(since:), or on a pool consume or deliver with then: "
+      + ".quarantine; a "
       + "column that the log did not have yet needs a default"
     return error
   }
@@ -344,6 +351,11 @@ extension LogEntry {
     throw SqlError.misuse("table \(table) has no change log; create one with ChangeLog(…).create(db)").at(table: table)
   }
 
+  /// A log of keys also fits a table with other columns.
+  private func hasSameOmitted(as table: LoggedTable) -> Bool {
+    kept == .keys || table.omitted(kept).areSameNames(as: omitted)
+  }
+
   private static func mismatch(_ old: String, renamedTo new: String) -> SqlError {
     let message = "table \(old) was renamed to \(new), but not in its change log; run ChangeLog(…).create(db) again"
     return SqlError(.schema(.mismatch(message)), message: message, table: new)
@@ -368,7 +380,7 @@ extension LogEntry {
     let reason: String
     if triggers.filter(\.isOfLog).count < expected.count {
       reason = "has lost triggers of its change log"
-    } else if !shape.images(kept).areSameNames(as: columns) || !shape.omitted(kept).areSameNames(as: omitted) {
+    } else if !shape.images(kept).areSameNames(as: columns) || !hasSameOmitted(as: shape) {
       reason = "has other columns than its change log"
     } else if newest.contains(where: { !$0.isOfLog }) {
       reason = "has a trigger that is newer than its change log"

@@ -69,9 +69,9 @@ actor ClusterSession {
   ) -> SqlAnswer {
     var answer = SqlAnswer()
     switch response {
-    case .rows(let columns, let rows, _):
-      (answer.columns, answer.rows) = (columns, rows)
-      if statement.isChange { answer.changes = rows.count }
+    case .rows(let rows, _):
+      answer = rows
+      if statement.isChange { answer.changes = rows.rows.count }
     case .result(let id, let changes) where statement.isChange:
       answer.changes = changes
       // If no row changed, or the table has no rowids, the node reports the id of an earlier insert.

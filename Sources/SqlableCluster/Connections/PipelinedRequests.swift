@@ -37,7 +37,7 @@ extension ClusterSession {
   }
 
   private func note(schemaVersion response: WireResponse, before deadline: ContinuousClock.Instant) async throws {
-    guard case .rows(_, let rows, _) = response, case .integer(let version)? = rows.first?.first else { return }
+    guard case .rows(let answer, _) = response, case .integer(let version)? = answer.rows.first?.first else { return }
     if schema?.version != version { schema = (version, try await mayRollBack(before: deadline)) }
     mayPipeline = schema?.mayRollBack == false
   }

@@ -239,6 +239,16 @@ private struct WireCall: Sendable {
   }
 }
 
+extension SqlAnswer {
+  /// Appends the rows of the next part of the same answer.
+  fileprivate mutating func append(_ part: SqlAnswer) {
+    let first = rows.count * part.columns.count
+    columns = part.columns
+    rows += part.rows
+    for place in part.invalidTexts { invalidTexts.insert(first + place) }
+  }
+}
+
 /// A channel handler that splits received bytes into responses. Each response goes to the oldest waiting call.
 private final class WireHandler: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
@@ -250,7 +260,7 @@ private final class WireHandler: ChannelDuplexHandler {
     var timer: Scheduled<Void>
     var deadline: ContinuousClock.Instant
     let isInParts: Bool
-    var rows: [[DatabaseValue]] = []
+    var answer = SqlAnswer()
   }
 
   private let address: NodeAddress
@@ -369,12 +379,12 @@ private final class WireHandler: ChannelDuplexHandler {
 
   private func take(_ response: WireResponse) {
     guard !waiting.isEmpty else { return }
-    guard case .rows(let columns, let rows, let isLast) = response else { return end(with: response) }
+    guard case .rows(let part, let isLast) = response else { return end(with: response) }
     if waiting[waiting.startIndex].isInParts { return isLast ? end(with: response) : pause(with: response) }
-    // Modify the call in place, because the subscript would copy all received rows for each part.
-    waiting.modify(waiting.startIndex) { $0.rows += rows }
+    // The subscript would copy all received rows for each part.
+    waiting.modify(waiting.startIndex) { $0.answer.append(part) }
     guard isLast, let call = waiting.first else { return }
-    end(with: .rows(columns: columns, rows: call.rows, isLast: true))
+    end(with: .rows(call.answer, isLast: true))
   }
 
   private func pause(with part: WireResponse) {

@@ -13,7 +13,7 @@ enum WireResponse: Sendable {
   case statement(id: UInt32, parameters: Int)
   case result(lastInsertedId: Int64, changes: Int)
   /// A batch of rows. More batches follow unless `isLast`.
-  case rows(columns: [String], rows: [[DatabaseValue]], isLast: Bool)
+  case rows(SqlAnswer, isLast: Bool)
   case files([WireFile])
   case metadata(failureDomain: UInt64, weight: UInt64)
   case empty
@@ -73,19 +73,21 @@ enum WireResponse: Sendable {
     let count = Int(truncatingIfNeeded: try body.word())
     // SQLite's own limit is 32,767 columns.
     guard 1...32_767 ~= count else { throw SqlError.wire("a result of \(count) columns") }
-    let columns = try (0..<count).map { _ in try body.text() }
+    var answer = SqlAnswer(columns: try (0..<count).map { _ in try body.text() })
     let headerWords = (count + 15) / 16
-    var rows: [[DatabaseValue]] = []
     while true {
       let first = try body.word()
-      if first == .max { return .rows(columns: columns, rows: rows, isLast: true) }
-      if first == 0xEEEE_EEEE_EEEE_EEEE { return .rows(columns: columns, rows: rows, isLast: false) }
+      if first == .max { return .rows(answer, isLast: true) }
+      if first == 0xEEEE_EEEE_EEEE_EEEE { return .rows(answer, isLast: false) }
       var header = [first]
       for _ in 1..<headerWords { header.append(try body.word()) }
-      rows.append(
-        try (0..<count).map { column in
-          try body.value(WireType(header[column / 16] >> (UInt64(column % 16) * 4) & 15), of: columns[column])
-        })
+      let row = try (0..<count).map { column in
+        let type = try WireType(header[column / 16] >> (UInt64(column % 16) * 4) & 15)
+        let value = try body.value(type, of: answer.columns[column])
+        if type.isText, case .blob = value { answer.invalidTexts.insert(answer.rows.count * count + column) }
+        return value
+      }
+      answer.rows.append(row)
     }
   }
 }
@@ -108,6 +110,8 @@ private enum WireType: UInt64 {
   /// An integer or NULL in a column that is declared as BOOLEAN.
   case boolean = 11
 
+  var isText: Bool { self == .text || self == .dateText }
+
   init(_ code: UInt64) throws {
     guard let type = WireType(rawValue: code) else { throw SqlError.wire("a value of unknown type \(code)") }
     self = type
@@ -123,14 +127,21 @@ extension ByteBuffer {
   }
 
   fileprivate mutating func text() throws -> String {
+    guard case .text(let text) = try textOrBytes() else {
+      throw SqlError.decoding(expected: "TEXT", found: "TEXT that is not UTF-8")
+    }
+    return text
+  }
+
+  /// Returns a text, or the bytes of a text that is not UTF-8. An error would lose all rows of the answer.
+  private mutating func textOrBytes() throws -> DatabaseValue {
     guard let length = readableBytesView.firstIndex(of: 0).map({ $0 - readerIndex }) else {
       throw SqlError.wire("a text without a terminating NUL byte")
     }
-    guard let text = try? readUTF8ValidatedString(length: length) else {
-      throw SqlError.decoding(expected: "TEXT", found: "TEXT that is not UTF-8")
-    }
+    let text = (try? readUTF8ValidatedString(length: length)).flatMap { $0 }.map(DatabaseValue.text)
+    let value = text ?? .blob(Data(readBytes(length: length) ?? []))
     moveReaderIndex(forwardBy: min(8 - length & 7, readableBytes))
-    return text
+    return value
   }
 
   fileprivate mutating func bytes() throws -> ByteBuffer {
@@ -146,7 +157,7 @@ extension ByteBuffer {
     switch type {
     case .integer, .unixTime: return .integer(Int64(bitPattern: try word()))
     case .real: return .real(Double(bitPattern: try word()))
-    case .text: return .text(try text())
+    case .text: return try textOrBytes()
     case .null:
       _ = try word()
       return .null
@@ -156,9 +167,9 @@ extension ByteBuffer {
       guard integer != 0 else { throw SqlError.ambiguous("0 or NULL", "BOOLEAN", column) }
       return .integer(integer)
     case .dateText:
-      let text = try text()
-      guard !text.isEmpty else { throw SqlError.ambiguous("'' or NULL", "DATETIME", column) }
-      return .text(text)
+      let text = try textOrBytes()
+      guard text != .text("") else { throw SqlError.ambiguous("'' or NULL", "DATETIME", column) }
+      return text
     }
   }
 }

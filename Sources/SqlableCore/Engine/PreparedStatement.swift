@@ -140,8 +140,20 @@ package final class PreparedStatement {
   }
 
   /// Binds a value at a position counted from 1. SQLite copies the value.
-  package func bindCopy(_ value: DatabaseValue, at index: Int32) throws {
-    let code = value.give(to: ParameterTarget(statement: handle, index: index))
+  ///
+  /// - Parameter isText: True to bind a blob as a text with the same bytes, which need not be UTF-8.
+  package func bindCopy(_ value: DatabaseValue, asText isText: Bool = false, at index: Int32) throws {
+    let target = ParameterTarget(statement: handle, index: index)
+    let code =
+      if isText, case .blob(let bytes) = value {
+        bytes.withUnsafeBytes { bytes in
+          bytes.bindMemory(to: UInt8.self).baseAddress.map {
+            BoundValue.text($0, bytes.count).give(to: target, copied: true)
+          } ?? target.null()
+        }
+      } else {
+        value.give(to: target)
+      }
     guard code == SQLITE_OK else { throw failure(code) }
   }
 

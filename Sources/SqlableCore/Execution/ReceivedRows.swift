@@ -41,7 +41,10 @@ package struct ReceivedRows {
           throw SqlError.misuse("the transport returned rows with different numbers of columns")
         }
         statement.rewind()
-        for (position, value) in row.enumerated() { try statement.bindCopy(value, at: Int32(position + 1)) }
+        for (position, value) in row.enumerated() {
+          let isInvalidText = !answer.invalidTexts.isEmpty && answer.invalidTexts.contains(index * count + position)
+          try statement.bindCopy(value, asText: isInvalidText, at: Int32(position + 1))
+        }
         guard try statement.step() else { return }
         if index == 0 { try statement.expect(columns, isAtRow: true) }
         try body(ReadRow(statement))

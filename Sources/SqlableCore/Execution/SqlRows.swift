@@ -105,7 +105,12 @@ extension SQL {
         return try DynamicRow.next(of: &row)
       }
     } received: {
-      { rows in rows.answer.rows.map { DynamicRow(columns: rows.answer.columns, values: $0) } }
+      { rows in
+        guard rows.answer.invalidTexts.isEmpty else {
+          throw SqlError.decoding(expected: "TEXT", found: "TEXT that is not valid UTF-8")
+        }
+        return rows.answer.rows.map { DynamicRow(columns: rows.answer.columns, values: $0) }
+      }
     }
   }
 

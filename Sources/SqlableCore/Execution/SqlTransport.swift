@@ -76,12 +76,18 @@ public struct SqlRequest: Sendable, Hashable, Codable {
 public struct SqlAnswer: Sendable, Hashable, Codable {
   /// The names of the result's columns; empty if the statement has no result.
   public var columns: [String]
-  /// The rows of the result.
+  /// The rows of the result. In an answer of a cluster, a text that is not UTF-8 is a blob of its bytes, which
+  /// statements read as a text.
   public var rows: [[DatabaseValue]]
   /// The number of rows inserted, updated or deleted.
   public var changes: Int
   /// The id of the last inserted row.
   public var lastInsertedId: Int
+  /// The places of values in the rows that are texts, but not UTF-8: the row's number times the number of columns, plus
+  /// the column's number. `rows` has the bytes of these texts as blobs.
+  package var invalidTexts: Set<Int> = []
+
+  private enum CodingKeys: String, CodingKey { case columns, rows, changes, lastInsertedId }
 
   public init(columns: [String] = [], rows: [[DatabaseValue]] = [], changes: Int = 0, lastInsertedId: Int = 0) {
     (self.columns, self.rows) = (columns, rows)

@@ -70,6 +70,12 @@ extension AlterStatement: DefinitionStatement, WrittenDefinition {
     guard try log.loggedTables(on: connection).contains(where: table.isSameName) else { return [statement] }
     let copy = try SchemaCopy(of: connection, functions: functions, isFileOnly: true).connection
     try log.copyEntries(from: connection, to: copy)
+    // If SQL text has renamed the table, only the names of the triggers show its changes in the log. The next `create`,
+    // plan or migration reads these names.
+    let isRenamed = try log.renames(on: copy).contains { $0.table.isSameName(as: table) }
+    guard !isRenamed else { return [statement] }
+    let renames = try log.columnRenames(of: table, on: copy)
+    for text in renames { try copy.pragma(text) }
     var (texts, name) = ([statement], table)
     switch change {
     case .renameTable(let new):
@@ -83,9 +89,9 @@ extension AlterStatement: DefinitionStatement, WrittenDefinition {
     }
     // Don't replace lost triggers here. Code that replaces them must also invalidate the table's earlier positions, as
     // `ChangeLog.create`, a plan or a migration does.
-    guard try log.hasAllTriggers(of: table, on: copy) else { return texts }
+    guard try log.hasAllTriggers(of: table, on: copy) else { return renames + texts }
     texts = try log.losses(of: [table], on: copy) + texts
     for text in texts { try copy.pragma(text) }
-    return texts + (try log.updates(of: name, on: copy))
+    return renames + texts + (try log.updates(of: name, on: copy))
   }
 }

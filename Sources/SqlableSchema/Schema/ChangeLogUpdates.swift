@@ -26,6 +26,9 @@ package protocol ChangeLogUpdates: Sendable {
   /// True if the table has lost none of the log's triggers.
   func hasAllTriggers(of table: String, on connection: Connection) throws -> Bool
   func renaming(table old: String, to new: String) -> [String]
+  /// Returns the statements that rename the columns in the log that ALTER TABLE has renamed without updating the log.
+  /// Only the log's triggers show these renames, so run the statements before dropping the triggers.
+  func columnRenames(of table: String, on connection: Connection) throws -> [String]
   /// Returns the statements that rename a column in the changes that are already logged.
   func renaming(column old: String, to new: String, of table: String, on connection: Connection) throws -> [String]
 }

@@ -157,6 +157,68 @@ import Testing
     }
   }
 
+  /// The columns of the table are `id, a, b, d`, and the log keeps `a`.
+  @Test(arguments: [
+    "ALTER TABLE t RENAME b TO x; ALTER TABLE t RENAME d TO b",
+    "ALTER TABLE t RENAME b TO x; ALTER TABLE t RENAME d TO b; ALTER TABLE t RENAME x TO d",
+    "ALTER TABLE t RENAME b TO x; ALTER TABLE t ADD b", "ALTER TABLE t DROP b; ALTER TABLE t RENAME d TO b",
+    "ALTER TABLE t RENAME b TO x; ALTER TABLE t RENAME a TO b",
+  ]) func aColumnIsNotReadByTheNameOfAnother(_ sql: String) throws {
+    try withDatabase { db in
+      try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a INTEGER, b INTEGER, d INTEGER)")
+      try ChangeLog(Entry<Before>.self).create(db)
+      try db.execute("INSERT INTO t VALUES (1, 2, 3, 4)")
+      try log.create(db)
+      try db.execute(SQL(verbatim: sql))
+      try ChangeLog(Entry<Dropped>.self).create(db)
+      let rows = Result { try db.rows(of: Entry<Dropped>.self) }
+      if sql.hasSuffix("RENAME a TO b") {
+        // The triggers show this rename.
+        #expect(try rows.get() == [.insert(Entry(1, 2))])
+      } else {
+        #expect(expectSqlError { _ = try rows.get() }?.column == "b")
+      }
+      #expect(try db.changeTexts().count == 1)
+    }
+  }
+
+  @Test func aLogOfKeysFitsATableWithANewColumn() throws {
+    try withLog { db in
+      try ChangeLog(Entry<Before>.self, keeping: .keys).create(db)
+      try db.execute("ALTER TABLE t ADD gears INTEGER; DELETE FROM t")
+      #expect(try db.changeTexts() == ["t i – → id: 1, a: 2", "t d id: 1 → –"])
+    }
+  }
+
+  @Test(arguments: [false, true]) func aColumnRenamedByTextStaysChosenIfAnotherIsDropped(byPlan: Bool) throws {
+    try withLog { db in
+      if byPlan {
+        try db.execute("ALTER TABLE t RENAME a TO c")
+        try Schema(Entry<NarrowRenamed>.self).plan(db, dropping: .columns).apply(db, allowing: .dataLoss)
+      } else {
+        let migration = Migration("change") { db in
+          try db.execute("ALTER TABLE t RENAME a TO c")
+          try AlterStatement.dropColumn("b", ofTable: "t").run(db)
+        }
+        try Migrations([migration]).apply(db)
+      }
+      try db.execute("DELETE FROM t")
+      #expect(try kept(db) == #"["id","c"][]"#)
+      #expect(try db.changeTexts() == ["t i – → id: 1, c: 2", "t d id: 1, c: 2 → –"])
+    }
+  }
+
+  @Test func theOldKeyLeavesTheLog() throws {
+    try withLog { db in
+      try Schema(Entry<OtherKey>.self).plan(db).apply(db)
+      try db.execute("DELETE FROM t")
+      #expect(try kept(db) == #"["a","b"]["id"]"#)
+      #expect(try db.changeTexts() == ["t i – → id: 1, a: 2", "t d a: 2, b: 3 → –"])
+      try ChangeLog(Entry<OtherKey>.self, keeping: .columns(Before.a)).create(db)
+      #expect(try kept(db) == #"["a","b"]["id"]"#)
+    }
+  }
+
   @Test func copiesOfColumnsThatAreNoLongerKeptAreDeleted() throws {
     try withDatabase { db in
       try db.createTable(Entry<Before>.self)
@@ -243,6 +305,10 @@ import Testing
 
   private struct NarrowRenamed: TableDeclaration {
     static let columns = [Before.columns[0], Column("c", .nullable(.integer))]
+  }
+
+  private struct OtherKey: TableDeclaration {
+    static let columns = [Column("id", .integer), Before.a, Column("b", .integer, PrimaryKey())]
   }
 
   private struct RenamedOther: TableDeclaration {

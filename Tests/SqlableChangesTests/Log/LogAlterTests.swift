@@ -66,6 +66,39 @@ import Testing
     }
   }
 
+  /// Both tables have two columns, of which one has another name.
+  @Test(arguments: ["other", "old"], [true, false]) func tablesThatTextHasExchangedKeepTheirColumns(
+    _ name: String, byPlan: Bool
+  ) throws {
+    try withDatabase { db in
+      try db.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a INTEGER)")
+      try db.execute("CREATE TABLE other (id INTEGER PRIMARY KEY, x INTEGER)")
+      try ChangeLog(Entry<Before>.self, Entry<Other>.self).create(db)
+      try db.execute("INSERT INTO t VALUES (1, 2); INSERT INTO other VALUES (3, 4)")
+      try db.execute("ALTER TABLE t RENAME TO z; ALTER TABLE other RENAME TO t; ALTER TABLE z RENAME TO \(table: name)")
+      if byPlan {
+        try Schema(Entry<Exchanged>.self).plan(db).apply(db)
+      } else {
+        try AlterStatement.renameColumn("x", to: "y", inTable: "t").run(db)
+        try ChangeLog(Entry<Before>.self).create(db)
+      }
+      try db.execute("DELETE FROM t; DELETE FROM \(table: name)")
+      let column = byPlan ? "x" : "y"
+      let inserts = ["\(name) i id=1 a=2", "t i id=3 \(column)=4"]
+      #expect(try log(db) == inserts + ["t d id=3 \(column)=4", "\(name) d id=1 a=2"])
+    }
+  }
+
+  @Test func dropKeepsTheNewNameOfAColumn() throws {
+    try withLog { db in
+      try db.createTable(Entry<Other>.self)
+      try ChangeLog(Entry<Other>.self).create(db)
+      try db.execute("ALTER TABLE t RENAME COLUMN b TO c")
+      try ChangeLog(Entry<Before>.self).drop(db)
+      #expect(try log(db) == ["t i id=1 a=2 c=3"])
+    }
+  }
+
   @Test func readsReportATableThatWasRenamed() throws {
     try withLog { db in
       try db.execute("ALTER TABLE t RENAME TO other")
@@ -254,6 +287,10 @@ import Testing
   private struct Other: TableDeclaration {
     static let name = "other"
     static let columns = Before.columns
+  }
+
+  private struct Exchanged: TableDeclaration {
+    static let columns = [Before.columns[0], Column("x", .nullable(.integer))]
   }
 
   private struct Capital: TableDeclaration {

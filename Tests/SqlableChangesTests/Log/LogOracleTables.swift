@@ -5,7 +5,7 @@ import SqlableCore
 
 /// The tables of the oracle: all forms of keys, unique indexes and foreign keys on which the log's triggers depend.
 enum OracleTable: String, CaseIterable {
-  case a, b, c, d, e, f
+  case a, b, c, d, e, f, h
 
   static let definitions = [
     """
@@ -25,6 +25,9 @@ enum OracleTable: String, CaseIterable {
     CREATE TABLE f(id INTEGER PRIMARY KEY, x TEXT COLLATE NOCASE, y INTEGER NOT NULL DEFAULT 2, z,
     g GENERATED ALWAYS AS (x || 'g') VIRTUAL UNIQUE)
     """,
+    // SQLite computes the generated column of an update from several columns.
+    "CREATE TABLE h(id INTEGER PRIMARY KEY, x, y, z, g AS (x || '/' || y) UNIQUE)",
+    "CREATE UNIQUE INDEX h_g ON h(g || z)",
     "CREATE UNIQUE INDEX d_x ON d(lower(x))",
     // Updates rows that the insert replaces.
     """
@@ -47,7 +50,7 @@ enum OracleTable: String, CaseIterable {
     case .b: ["k", "l", "x", "y"]
     case .c: ["k", "a_id", "x", "g"]
     case .d, .e: ["id", "x", "y", "z"]
-    case .f: ["id", "x", "y", "z", "g"]
+    case .f, .h: ["id", "x", "y", "z", "g"]
     }
   }
 
@@ -59,6 +62,7 @@ enum OracleTable: String, CaseIterable {
     case .c: ["k", "a_id", "x", "rowid"]
     case .d: columns + ["_rowid_"]
     case .f: ["id", "x", "y", "oid"]
+    case .h: ["id", "x", "y", "z"]
     }
   }
 
@@ -69,14 +73,14 @@ enum OracleTable: String, CaseIterable {
     case .c: ["(k)", ""]
     case .d: ["(id)", "(lower(x))", "(y) WHERE z>3", ""]
     case .e: ["(id)", ""]
-    case .f: ["(id)", "(g)", ""]
+    case .f, .h: ["(id)", "(g)", ""]
     }
   }
 
   /// The number of the columns by which a copy finds a row; nil for a table whose keys can be NULL.
   var keyLength: Int? {
     switch self {
-    case .a, .d, .e, .f: 1
+    case .a, .d, .e, .f, .h: 1
     case .b: 2
     case .c: nil
     }
@@ -111,6 +115,7 @@ struct TableC: DeclaredOracleTable { static let (table, columns) = (OracleTable.
 struct TableD: DeclaredOracleTable { static let (table, columns) = (OracleTable.d, OracleTable.d.declarations) }
 struct TableE: DeclaredOracleTable { static let (table, columns) = (OracleTable.e, OracleTable.e.declarations) }
 struct TableF: DeclaredOracleTable { static let (table, columns) = (OracleTable.f, OracleTable.f.declarations) }
+struct TableH: DeclaredOracleTable { static let (table, columns) = (OracleTable.h, OracleTable.h.declarations) }
 
 /// A log of all tables of the oracle.
 struct OracleLog {
@@ -132,7 +137,7 @@ struct OracleLog {
     columns = kept
     log = ChangeLog(
       Entry<TableA>.self, Entry<TableB>.self, Entry<TableC>.self, Entry<TableD>.self, Entry<TableE>.self,
-      Entry<TableF>.self, keeping: isOfRows ? .rows : .init(storage: .columns(Set(chosen))))
+      Entry<TableF>.self, Entry<TableH>.self, keeping: isOfRows ? .rows : .init(storage: .columns(Set(chosen))))
   }
 }
 
@@ -154,7 +159,7 @@ extension SeededGenerator {
       case .a: [key, value(), value(), chance(50) ? number() : "NULL"]
       case .b: [pick(["1", "2"]), number(), value(), value()]
       case .c: [value(), key, value()]
-      case .d, .e, .f: [key, value(), value(), value()]
+      case .d, .e, .f, .h: [key, value(), value(), value()]
       }
     return "(\(values.joined(separator: ", ")))"
   }

@@ -67,6 +67,18 @@ import Testing
     }
   }
 
+  @Test func aConsumerOfAnOutdatedLogIsNotStored() async throws {
+    try await withLoggedMembers { pool in
+      try await pool.transaction { db in try db.execute("ALTER TABLE member ADD COLUMN age INTEGER") }
+      for name in ["changes(as:)", "changes(on:as:)", "consume", "consume(on:)", "deliver", "deliver(on:)"] {
+        let call = try #require(Self.calls.first { $0.name == name }).call
+        let error = await #expect(throws: SqlError.self) { try await call(pool) }
+        #expect(error?.message.contains("has other columns than its change log") == true)
+      }
+      #expect(try await pool.changeConsumers().isEmpty)
+    }
+  }
+
   @Test func aConsumerOfATableWithoutALogIsNotStored() async throws {
     try await withLoggedMembers { pool in
       try await pool.transaction { db in try db.createTable(Person.self) }

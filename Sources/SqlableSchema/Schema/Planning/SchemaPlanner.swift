@@ -246,14 +246,16 @@ struct SchemaPlanner {
     return try log.renaming(column: column, to: new, of: table, on: copy.connection).map { .init($0) }
   }
 
-  /// Invalidates a table's earlier positions if the change log might lack changes of the table. Renames a logged table
-  /// in the log if another program has renamed the table.
+  /// Invalidates a table's earlier positions if the change log might lack changes of the table. Renames logged
+  /// tables and columns in the log if another program has renamed them.
   private mutating func repairChangeLog(of tables: [String]) throws {
     guard let log = ChangeLogHook.updates else { return }
     let renamed = try log.renames(on: copy.connection)
     for table in tables + renamed.map(\.table).filter({ name in !tables.contains(where: name.isSameName) }) {
       let losses = try log.losses(of: [table], on: copy.connection)
       if !losses.isEmpty { try add(SchemaPlan.Step(table, [.init(.updateChangeLog)], losses.map { .init($0) })) }
+      let renames = isLogged(table) ? try log.columnRenames(of: table, on: copy.connection) : []
+      if !renames.isEmpty { try add(SchemaPlan.Step(table, [.init(.updateChangeLog)], renames.map { .init($0) })) }
     }
     for (table, updates) in renamed {
       try add(SchemaPlan.Step(table, [.init(.updateChangeLog)], updates.map { .init($0) }))

@@ -52,6 +52,23 @@ struct ChangesToolTests {
     }
   }
 
+  @Test func printsTheChosenColumnsOfALog() throws {
+    try withDirectory { directory in
+      let db = try SqliteDatabase(filepath: directory + "/a.sqlite")
+      try db.createTables(Person.self, Bicycle.self)
+      try ChangeLog(Bicycle.self, keeping: .columns(Bicycle.color)).create(db)
+      try Bicycle(name: "Rover", color: "red").insert().run(db)
+      try Bicycle.updateAll(Bicycle.name.set(to: "Dahon")).run(db)
+      try ChangeLog(Bicycle.self, keeping: .columns(Bicycle.name)).create(db)
+      try Bicycle.deleteAll().run(db)
+      #expect(
+        try fields(changes(directory)).map { Array($0[1...3]) } == [
+          ["bicycle", "insert", "id: 1, color: 'red'"], ["bicycle", "update", "id: 1"],
+          ["bicycle", "delete", "id: 1, name: 'Dahon'"],
+        ])
+    }
+  }
+
   @Test func printsJSON() throws {
     try withLog { directory, db in
       let run = try changes(directory, "--json")

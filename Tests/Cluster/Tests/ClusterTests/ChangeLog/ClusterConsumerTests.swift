@@ -91,6 +91,21 @@ import Testing
     }
   }
 
+  @Test func consumerThatCanNotReadTheLogIsNotStored() async throws {
+    try await withLog { cluster, _ in
+      try await ChangeLog(Person.self, keeping: .keys).create(cluster)
+      let loop = await failure { for try await _ in cluster.changes(on: Person.self, as: "index") {} }
+      let consuming = await failure { try await cluster.consume("index", on: Person.self) { _, _ in } }
+      #expect(loop?.isMisuse == true && consuming?.isMisuse == true)
+      try await cluster.execute("ALTER TABLE person ADD COLUMN age INTEGER")
+      try await ChangeLog(Person.self).create(cluster)
+      try await cluster.execute("ALTER TABLE person ADD COLUMN height INTEGER")
+      let all = await failure { for try await _ in cluster.changes(as: "all") {} }
+      if case .schema(.mismatch)? = all?.kind {} else { Issue.record("\(String(describing: all))") }
+      #expect(try await cluster.changeConsumers().isEmpty)
+    }
+  }
+
   @Test func trimKeepsWhatAConsumerNeeds() async throws {
     try await withLog { cluster, _ in
       var batches = cluster.changes(on: Person.self, as: "index", startingWith: .log).makeAsyncIterator()

@@ -61,6 +61,80 @@ import Testing
     }
   }
 
+  @Test func clientPollsTheLogOnlyWhileALoopRuns() async throws {
+    try await withLog { cluster, nodes, start in
+      let other = try SqliteCluster(nodes: nodes.addresses)
+      defer { other.close() }
+      let reads = Locked(0)
+      // Only the polls of the log have this alias.
+      cluster.trace { event in if event.sql.contains("AS owners") { reads.with { $0 += 1 } } }
+      // Loops over changed rows poll another table.
+      var changes: [Changes<RowChange>] = []
+      for _ in 0..<100 { changes.append(try await cluster.changes(on: Bicycle.self)) }
+      for id in 1...2 {
+        let loop = Task {
+          for try await _ in cluster.changes(on: Person.self, as: "index", startingWith: .now) {}
+        }
+        try await until("the client polls", within: .seconds(300)) { reads.with { $0 } >= 20 }
+        loop.cancel()
+        await #expect(throws: CancellationError.self) { try await loop.value }
+        try await until("the client is idle", within: .seconds(300)) {
+          reads.with { $0 = 0 }
+          try await Task.sleep(for: .seconds(1))
+          return reads.with { $0 } == 0
+        }
+        // The next loop polls again.
+        let next = Task {
+          for try await change in cluster.changes(on: Person.self, since: start) {
+            if case .insert(let person) = change.row, person.id == id { break }
+          }
+        }
+        try await until("the next loop polls", within: .seconds(300)) { reads.with { $0 } >= 20 }
+        try await Person(id: id, name: "x").insert().run(other)
+        try await next.value
+      }
+      withExtendedLifetime(changes) {}
+    }
+  }
+
+  @Test func textThatIsNotUTF8StopsNoLoop() async throws {
+    try await withLog { cluster, _, start in
+      try await cluster.execute("INSERT INTO person VALUES (1, 'Ada'), (2, CAST(x'ff61' AS TEXT)), (3, 'Cleo')")
+      let rows: [[DatabaseValue]] = [
+        [.integer(1), .text("Ada")], [.integer(2), .blob(Data([0xff, 0x61]))], [.integer(3), .text("Cleo")],
+      ]
+      var changes: [[DatabaseValue]?] = []
+      for try await change in cluster.changes(since: start) {
+        changes.append(change.new?.values)
+        if changes.count == 3 { break }
+      }
+      #expect(changes == rows)
+      for consumer in [ConsumerStart.rows, .log] {
+        var batches = cluster.changes(as: "\(consumer)", startingWith: consumer).makeAsyncIterator()
+        let batch = try #require(try await batches.next())
+        #expect(try await batch.all().map(\.new?.values) == rows)
+      }
+      // Other results have the text.
+      let texts = try await cluster.query("SELECT name FROM person ORDER BY id", as: StoredText.self)
+      #expect(texts.map(\.bytes) == [Array("Ada".utf8), [0xff, 0x61], Array("Cleo".utf8)])
+      let strings = await failure { _ = try await cluster.query("SELECT name FROM person", as: String.self) }
+      let dynamic = await failure { _ = try await cluster.query("SELECT name FROM person", as: DynamicRow.self) }
+      for error in [strings, dynamic] {
+        if case .decoding? = error?.kind {} else { Issue.record("\(String(describing: error))") }
+      }
+      // As on a pool, a loop of structs has the earlier changes.
+      var names: [LoggedRow<Person>] = []
+      let error = await failure {
+        for try await change in cluster.changes(on: Person.self, since: start) { names.append(change.row) }
+      }
+      #expect(names == [.insert(Person(id: 1, name: "Ada"))])
+      guard case .decoding? = error?.kind else {
+        Issue.record("\(String(describing: error))")
+        return
+      }
+    }
+  }
+
   @Test func positionsAreOrderedAndEncoded() async throws {
     try await withLog { cluster, _, start in
       _ = try await Person.insert((1...2_500).map { Person(id: nil, name: "\($0)") }).run(cluster)
@@ -245,6 +319,19 @@ import Testing
     let rows = try await cluster.query("SELECT id FROM person WHERE id > 0 ORDER BY id", as: Int.self)
     #expect(ids == rows)
   }
+}
+
+private struct StoredText: SqlValue {
+  let bytes: [UInt8]
+
+  static var columnType: ColumnType { .text }
+  var databaseValue: DatabaseValue { .blob(Data(bytes)) }
+
+  init(bytes: [UInt8]) { self.bytes = bytes }
+
+  init(databaseValue: DatabaseValue) { bytes = [] }
+
+  static func read(from cell: ReadCell) throws -> StoredText { StoredText(bytes: try cell.textBytes()) }
 }
 
 private struct Swapped: Sqlable, Equatable {

@@ -56,6 +56,25 @@ import Testing
     }
   }
 
+  @Test func keyThatIsNotUTF8IsReportedAsMissed() async throws {
+    try await withClient { cluster, _ in
+      try await cluster.createTables(Seat.self)
+      let changes = try await cluster.changes(on: Seat.self)
+      try await cluster.execute("INSERT INTO seat (row, letter) VALUES (3, CAST(x'ff' AS TEXT))")
+      var keys: [[DatabaseValue]?] = []
+      for await change in changes {
+        switch change {
+        case .row(let row): keys.append(row.key)
+        case .missed:
+          keys.append(nil)
+          try await Seat(row: 4, letter: "a").insert().run(cluster)
+        }
+        if keys.last??.first == .integer(4) { break }
+      }
+      #expect(keys == [nil, [.integer(4), .text("a")]])
+    }
+  }
+
   /// For arbitrary writes of two clients, the events are the ordered difference of the table.
   @Test func eventsMatchTheDifferenceOfTheTable() async throws {
     try await withClient { cluster, nodes in
