@@ -109,7 +109,7 @@ extension ClusterWriter {
 
   private typealias Group = [(write: ClusterWrite, outcome: Result<[SqlAnswer], any Error>)]
 
-  /// Runs waiting writes, and commits. If nothing is stored, requeues the writes and throws the node's error.
+  /// Runs waiting writes, then commits. If the commit fails, requeues the writes and throws the node's error.
   private func runGroup(_ session: ClusterSession, for time: Duration) async throws {
     var done: Group = []
     let end = ContinuousClock.now + time

@@ -231,7 +231,7 @@ extension String {
 
   /// The name that the table of one of the log's triggers had when the trigger was created; nil for other triggers.
   fileprivate var tableOfChangeTrigger: String? {
-    // The ends of the triggers' names contain no underscore.
+    // A trigger's name ends with an underscore and a suffix that contains no underscore.
     guard isChangeTrigger, let end = utf8.lastIndex(of: UInt8(ascii: "_")) else { return nil }
     return String(decoding: utf8[..<end].dropFirst(ChangeTables.triggerPrefix.utf8.count), as: UTF8.self)
   }

@@ -57,7 +57,7 @@ final class ClusterLeader: Sendable {
       }
       try await Task.sleep(until: min(deadline, .now + backoff.next()), clock: .continuous)
     }
-    guard isMissing else { throw SqlError.late("no node named the leader in time") }
+    guard isMissing else { throw SqlError.late("no node answered in time which node is the leader") }
     throw SqlError.unavailable(reason)
   }
 

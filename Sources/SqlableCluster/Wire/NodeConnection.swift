@@ -89,8 +89,7 @@ final class NodeConnection: Sendable {
     return try await call(.request(message, inParts: inParts), before: deadline)
   }
 
-  /// Returns the next part of the rows. Until the next call, the node can send only as much as the network buffers
-  /// hold.
+  /// Returns the next part of the rows. Until the next call, the node can send only what the network buffers hold.
   func nextPart(before deadline: ContinuousClock.Instant) async throws -> WireResponse {
     try await call(.nextPart, before: deadline)
   }
@@ -333,8 +332,7 @@ private final class WireHandler: ChannelDuplexHandler {
     received.writeBuffer(&bytes)
     takeResponses(context)
     guard !waiting.isEmpty else { return }
-    // A node sends the next response only after an acknowledgement. Without this option, the kernel would delay the
-    // acknowledgement by 40 ms.
+    // A node waits for an acknowledgement. Without this option, the kernel would delay the acknowledgement by 40 ms.
     _ = context.channel.setOption(.tcpOption(.init(rawValue: TCP_QUICKACK)), value: 1)
   }
 

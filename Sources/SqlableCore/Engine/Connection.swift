@@ -57,8 +57,7 @@ package final class Connection {
   package internal(set) var interruption: Interruption? {
     didSet { unretainedInterruption = interruption.map(Unmanaged.passUnretained) }
   }
-  /// An unretained reference to `interruption`, so that every statement can check the interruption without reference
-  /// counting.
+  /// An unretained reference to `interruption`: every statement checks the interruption, without reference counting.
   private(set) var unretainedInterruption: Unmanaged<Interruption>?
   let busyWait = BusyWait()
   /// A closure that receives each error that can be caused by damage in the main file.
@@ -172,8 +171,7 @@ package final class Connection {
     let key = [UInt8](sql.buffer)
     try write()
     let statement = try compile(sql.buffer)
-    // A statement with a hundred thousand parameters takes megabytes, and is rarely needed again with exactly that
-    // number of parameters.
+    // A statement with a hundred thousand parameters takes megabytes, and rarely recurs with the same number of them.
     if statement.parameterCount <= Connection.maximumCachedParameters { cache.insert(statement, key: key, hash: hash) }
     return statement
   }
@@ -184,8 +182,7 @@ package final class Connection {
     guard let statement else {
       throw SqlError.invalidStatement("the SQL text contains no statement").labelled(label)
     }
-    // Search the rest of the text for a second statement without compiling the rest, because the compilation already
-    // runs some pragmas.
+    // Search the text for a second statement without compiling it: the compilation would already run some pragmas.
     guard !rest.holdsStatement else {
       throw SqlError.invalidStatement("the SQL text contains more than one statement; use execute(_:)")
         .labelled(label)

@@ -79,8 +79,7 @@ struct SelectWriter {
   func write(existenceIn query: SelectQuery) throws {
     var clauses = query.clauses
     let isPlain = !clauses.isDistinct && clauses.compounds.isEmpty && clauses.rows.isEmpty
-    // Omit the results only if all of them are models. A term can be an aggregate, which returns a row even if the
-    // tables are empty.
+    // Omit the results only if all are models: an aggregate returns a row even if the tables are empty.
     if isPlain, clauses.results.allSatisfy({ if case .model(_, []) = $0 { true } else { false } }) {
       clauses.results = []
     }

@@ -149,7 +149,7 @@ extension SelectQuery.Clauses {
     }
     guard matches.count == 1 else {
       return note(
-        .invalidStatement("the query reads several tables with this index; call indexed(by:) on one of their aliases")
+        .invalidStatement("several tables of the query declare this index; call indexed(by:) on an alias of one table")
           .at(table: sources[match].table.name))
     }
     sources[match].indexHint = IndexHint(name: index.name(in: sources[match].table))

@@ -25,7 +25,7 @@ extension AssociatedQuery: Runnable, WrappingWork {
   /// - A foreign key references another table or column than the association.
   /// - A foreign key stores text and the referenced column stores numbers, or the reverse.
   /// - A foreign key has a user-defined collation.
-  /// - A column is not declared as a foreign key, and the association does not name the referenced column as `of`.
+  /// - A column is not declared as a foreign key, and the association has no argument `of` with the referenced column.
   @_disfavoredOverload
   @discardableResult
   public func run(_ db: SqliteDatabase) throws -> [(Root, repeat each Part)] {

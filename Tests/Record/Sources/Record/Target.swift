@@ -11,7 +11,7 @@ struct Target {
       count: 100_000, unit: "failed calls, failed allocations and power failures",
       scenarios: ["disk", "power", "memory", "gate"]),
     Target(count: 100_000_000, unit: "damaged documents and SQL texts", scenarios: ["documents", "tokens"]),
-    Target(count: 1_000_000, unit: "statements with two implementations", scenarios: ["queries", "cacheKeys"]),
+    Target(count: 1_000_000, unit: "statements, each run by two implementations", scenarios: ["queries", "cacheKeys"]),
     Target(count: 1_000_000, unit: "transactions under observers and live results", scenarios: ["observers", "live"]),
     Target(count: 2_000, unit: "damaged files", scenarios: ["salvage"]),
   ]

@@ -108,7 +108,7 @@ import Testing
       let twice = Bicycle.join(Alias(Bicycle.self, "other"), on: Bicycle.id == Bicycle.id).indexed(by: byColor)
       #expect(
         sqlError { _ = try twice.run(db) }?.message
-          == "the query reads several tables with this index; call indexed(by:) on one of their aliases")
+          == "several tables of the query declare this index; call indexed(by:) on an alias of one table")
       let unknown = sqlError { _ = try Person.select(Person.name).indexed(by: byColor).run(db) }
       #expect(unknown?.message == "no model of the query declares the index; pass the name of the index")
     }
