@@ -35,9 +35,11 @@ extension DecodedStatement {
       guard query.conflict == nil || query.conflict == .abort else { throw DocumentAccess.refusal(at: "onConflict") }
       // Override ON CONFLICT REPLACE of a constraint, which could replace rows that the policy hides.
       if query.table.ignoresOrReplaces { query.conflict = .abort }
-      try query.selection.restrict(by: rules, check, query.extent)
-      query.rest.value.assignments = try query.rest.value.assignments.map {
-        Assignment(column: $0.column, value: try $0.value.restricted(by: policy))
+      query.selection = try query.selection.restricted(by: rules, check, query.extent)
+      if !query.rest.value.assignments.isEmpty {
+        query.rest.value.assignments = try query.rest.value.assignments.map {
+          Assignment(column: $0.column, value: try $0.value.restricted(by: policy))
+        }
       }
       if let returned = query.rest.value.returned { query.rest.value.returned = try returned.restricted(by: policy) }
       return .update(query)
@@ -45,7 +47,7 @@ extension DecodedStatement {
       if let hint = query.rest.value.indexHint { throw hint.refusal }
       let rules = try policy.rules(of: query.table)
       try check.check(query.rest.value.returned, of: rules)
-      try query.selection.restrict(by: rules, check, query.extent)
+      query.selection = try query.selection.restricted(by: rules, check, query.extent)
       if let returned = query.rest.value.returned { query.rest.value.returned = try returned.restricted(by: policy) }
       return .delete(query)
     }
@@ -97,7 +99,15 @@ extension Returned {
 }
 
 extension RowSelection {
-  fileprivate mutating func restrict(by rules: TablePolicy, _ check: PolicyCheck, _ extent: ChangeExtent) throws {
+  fileprivate func restricted(
+    by rules: TablePolicy, _ check: PolicyCheck, _ extent: ChangeExtent
+  ) throws -> RowSelection {
+    var selection = self
+    try selection.restrict(by: rules, check, extent)
+    return selection
+  }
+
+  private mutating func restrict(by rules: TablePolicy, _ check: PolicyCheck, _ extent: ChangeExtent) throws {
     if let filter { try check.at("where") { try check.check(condition: filter) } }
     try check.at("orderBy") { for term in rest.value.order { try check.check(term.expression, .order) } }
     if !rest.isDefault {

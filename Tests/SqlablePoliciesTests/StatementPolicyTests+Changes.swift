@@ -69,6 +69,22 @@ extension StatementPolicyTests {
     }
   }
 
+  /// A statement with clauses is found in the cache by its SQL, which takes longer.
+  @Test func aChangeOfAStructWithoutAConditionGetsNoClauses() throws {
+    let policy = StatementPolicy(
+      .table(Payment.self).filtering(Payment.id, by: .equality).setting(Payment.id, Payment.amount),
+      kinds: [.update, .delete])
+    for body in [
+      #""update":{"table":"payment","row":{"id":1,"amount":2}}"#, #""delete":{"from":"payment","row":{"id":1}}"#,
+    ] {
+      switch try policy.statement(Statement<Payment, Int>.self, json: data(body)).tree {
+      case .update(let query): #expect(query.rest.isDefault)
+      case .delete(let query): #expect(query.rest.isDefault)
+      case let other: Issue.record("\(other)")
+      }
+    }
+  }
+
   /// A subquery in a change's returning or order reads rows other than the changed ones.
   @Test func aChangesSubqueriesReadTheTenantsRowsOnly() throws {
     let policy = StatementPolicy(

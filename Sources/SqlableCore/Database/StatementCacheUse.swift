@@ -17,6 +17,10 @@ public struct StatementCacheUse: Sendable, Hashable {
   /// The number of evicted statements. Should be far less than `misses`; otherwise the cache is too small.
   public let evictions: Int
 
+  package init(statements: Int, bytes: Int, hits: Int, misses: Int, evictions: Int) {
+    (self.statements, self.bytes, self.hits, self.misses, self.evictions) = (statements, bytes, hits, misses, evictions)
+  }
+
   /// The share of lookups, from 0 to 1, that found a compiled statement; 0 before the first lookup.
   public var hitRate: Double { hits + misses == 0 ? 0 : Double(hits) / Double(hits + misses) }
 }

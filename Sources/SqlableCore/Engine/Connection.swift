@@ -48,10 +48,10 @@ package final class Connection {
   private(set) var hasLostTransaction = false
   /// The error that every call throws after the connection is lost; nil before. A connection is lost if SQLite can't
   /// roll back its transaction.
-  var lost: SqlError?
+  @exclusivity(unchecked) var lost: SqlError?
   package var isLost: Bool { lost != nil }
-  /// A record of the state that callers of a pool may not change; nil for a connection that no pool lends to callers.
-  var shared: SharedState?
+  /// The initial state of a connection that a pool lends to several callers in turn; nil for any other connection.
+  @exclusivity(unchecked) var shared: SharedState?
   private static let maximumCachedParameters = 4096
   private var kept: [StatementSlot] = []
   package internal(set) var interruption: Interruption? {
@@ -71,7 +71,7 @@ package final class Connection {
   /// `isKeyProven` is true if the file was read with the key. `isProbing` is true while the connection tests whether an
   /// error means a wrong key.
   var (isKeyProven, isProbing) = (false, false)
-  package var openCursors = 0
+  @exclusivity(unchecked) package var openCursors = 0
   var writableBlobs = 0
   /// True if triggers of an untrusted schema can write to FTS5's tables.
   var allowsFullTextInTriggers = false

@@ -55,15 +55,24 @@ package final class Interruption: @unchecked Sendable {
   /// Calls `body` on the connection's thread. Stops the statements of `body` if they take more than 1,000 × `thousands`
   /// steps in total, or if a statement would wait for a lock. Returns true if a statement was stopped.
   package func withBudget(_ thousands: Int, _ body: () throws -> Void) rethrows -> Bool {
-    budget = thousands
-    defer { budget = nil }
+    beginBudget(thousands)
     do {
       try body()
+      _ = endBudget()
       return false
     } catch {
-      if isBudgetSpent { return true }
+      if endBudget() { return true }
       throw error
     }
+  }
+
+  /// Begins to count steps as `withBudget` does.
+  package func beginBudget(_ thousands: Int) { budget = thousands }
+
+  /// Ends the budget. Returns true if a statement was stopped.
+  package func endBudget() -> Bool {
+    defer { budget = nil }
+    return isBudgetSpent
   }
 
   package var isBudgetSpent: Bool { budget.map { $0 < 0 } ?? false }

@@ -37,6 +37,8 @@ struct RowGroup {
   private var shape: UInt64 = 0
   private(set) var count = 0
   private var givesIdsInARow: Bool?
+  /// The connection's `totalChanges` after the batch's latest insert.
+  private var changes: Int
 
   private var setsKey: Bool { shape & (1 << UInt64(key)) != 0 }
 
@@ -46,7 +48,7 @@ struct RowGroup {
       let size = try connection.rowsPerInsert(into: query.table)
     else { return nil }
     storage = ParameterSlots(count: size * query.table.count)
-    (self.query, self.connection, self.size) = (query, connection, size)
+    (self.query, self.connection, self.size, changes) = (query, connection, size, connection.totalChanges)
     (columns, key) = (query.table.count, query.table.key[0])
     writer = RowWriter(table: query.table, storage: storage, bytes: connection.parameterBytes)
   }
@@ -58,7 +60,9 @@ struct RowGroup {
     if mark == nil { mark = connection.parameters.mark }
   }
 
+  /// Forgets the waiting rows. Call after an insert.
   mutating func clear() {
+    changes = connection.totalChanges
     if let mark { connection.parameters.release(to: mark) }
     (mark, count) = (nil, 0)
     writer.slots = slots(ofRow: 0)
@@ -106,7 +110,11 @@ struct RowGroup {
   ///
   /// - Parameter index: The index of the group's first row in the batch.
   mutating func insert(with batch: inout InsertBatch, from index: Int, note: (Int) -> Void) throws {
-    guard isFull else { return try insertEach(with: &batch, from: index, note: note) }
+    // The code of a row can write other rows, one of which can have the highest id.
+    if givesIdsInARow == true, connection.totalChanges != changes { givesIdsInARow = nil }
+    guard try isFull && (setsKey || hasIdsInARow()) else {
+      return try insertEach(with: &batch, from: index, note: note)
+    }
     do { try insertTogether() } catch {
       guard (error as? SqlError)?.blamesRow == true, !connection.hasLostTransaction else { throw error.inBatch(index) }
       try insertEach(with: &batch, from: index) { _ in }

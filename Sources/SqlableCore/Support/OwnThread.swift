@@ -39,7 +39,7 @@ package func onOwnThread<Value: Sendable>(
   return try await withTaskCancellationHandler {
     try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
       startThread {
-        continuation.resume(with: Result { try Deadline.$current.withValue(deadline, operation: body) })
+        continuation.resume(with: Result { try Deadline.withValue(deadline, body) })
       }
     }
   } onCancel: {

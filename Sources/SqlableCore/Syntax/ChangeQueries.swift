@@ -101,6 +101,8 @@ package struct UpdateQuery: Sendable, Hashable {
   package var selection: RowSelection {
     _read { yield rest.value.selection }
     _modify { yield &rest.value.selection }
+    // Without a box, the update of a struct has a short cache key.
+    set { if !newValue.isAll || !rest.isDefault { rest.value.selection = newValue } }
   }
 
   /// True if the update changes the row whose key equals the key of a given struct.
@@ -143,6 +145,7 @@ package struct DeleteQuery: Sendable, Hashable {
   package var selection: RowSelection {
     _read { yield rest.value.selection }
     _modify { yield &rest.value.selection }
+    set { if !newValue.isAll || !rest.isDefault { rest.value.selection = newValue } }
   }
 
   @usableFromInline package var isRowLevel: Bool { extent == .row }

@@ -12,9 +12,12 @@ extension SqlitePool {
   /// failed because they were stopped. If the handle is lost or has changed settings, or the outcome of the commit is
   /// unknown, no call runs again.
   func runGroup(_ first: PoolCall, _ writer: PooledHandle) -> (Result<Void, any Error>, next: PoolCall?) {
+    let thread = ThreadReads.current
+    thread?.pointee.depth += 1
+    defer { thread?.pointee.depth -= 1 }
     var outcomes: [(call: PoolCall, outcome: Result<Void, any Error>)] = []
     do {
-      let db = try writer.open(by: root, feed, at: first.handleTime)
+      let db = try writer.open(by: root, feed)
       try db.locked {
         // Hold the turn until the commit returns, because the commit can include an automatic checkpoint. A call of the
         // kind `detection` writes nothing and needs no turn.
@@ -35,7 +38,7 @@ extension SqlitePool {
     // discards changed settings.
     if writer.isUnusable { writer.discard() }
     for (call, outcome) in outcomes.dropFirst() { call.end(outcome) }
-    let next = withState { $0.endWrites(outcomes.count, writer) }
+    let next = withStateAndClaims { $0.endWrites(outcomes.count, writer) }
     return (outcomes[0].outcome, next)
   }
 
@@ -57,7 +60,7 @@ extension SqlitePool {
         group.didFind(isOpen ? nextMember(writer) : nil)
       case .commit:
         group.didCommit(Result { try db.commitShared() })
-        if case .end = group.step { withState { $0.counts.commits += 1 } }
+        if case .end = group.step { withStateAndClaims { $0.counts.commits += 1 } }
       case .rollBack:
         db.rollBackShared()
         // A lost handle runs no more statements. Its locks block other connections until the handle is closed.
@@ -69,7 +72,7 @@ extension SqlitePool {
         }
         if call.deadline != nil { inspect(call) }
         let result = Result { try transact(call, db) }
-        if case .success(.commit) = result { withState { $0.counts.commits += 1 } }
+        if case .success(.commit) = result { withStateAndClaims { $0.counts.commits += 1 } }
         group.didRun(result)
       case .end: return group.outcomes
       }
@@ -124,7 +127,7 @@ extension SqlitePool {
   ) -> Result<Void, any Error> {
     writer.noteCacheUse()
     let end = ContinuousClock.now
-    withState { $0.take(writer, from: call, at: end) }
+    withStateAndClaims { $0.take(writer, from: call, at: end) }
     reportEnd(of: call)
     return outcome.mapError { error in
       call.error(error, label: configuration.handles.label) { otherHolder(than: call) }
@@ -133,7 +136,7 @@ extension SqlitePool {
 
   /// Returns the next waiting call that can share the commit.
   private func nextMember(_ writer: PooledHandle) -> PoolCall? {
-    let call = withState { $0.nextMember(writer) }
+    let call = withStateAndClaims { $0.nextMember(writer) }
     if let call, call.deadline != nil { inspect(call) }
     return call
   }

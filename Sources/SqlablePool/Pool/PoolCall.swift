@@ -38,7 +38,7 @@ package final class PoolCall: @unchecked Sendable {
     /// Work without a transaction or caller: the writer checks for commits of other connections.
     case detection
 
-    var isRead: Bool { self == .read }
+    @usableFromInline var isRead: Bool { self == .read }
     var isOutsideTransaction: Bool { self != .read && self != .write }
   }
 
@@ -67,6 +67,8 @@ package final class PoolCall: @unchecked Sendable {
   @exclusivity(unchecked) private(set) var handleTime: ContinuousClock.Instant
   /// True if a quick read on the caller's thread was interrupted. The work then runs again as another call.
   @exclusivity(unchecked) var isAbandoned = false
+  /// True if the pool's counts include the call: a read with a claim counts itself.
+  @exclusivity(unchecked) var isCounted = false
   /// True if the call was reported as a long read.
   @exclusivity(unchecked) var isReported = false
   @exclusivity(unchecked) package internal(set) var alarm: DispatchSemaphore?
@@ -88,6 +90,17 @@ package final class PoolCall: @unchecked Sendable {
     let outer = Deadline.current
     deadline = configuration.deadline.map { min(begin.advanced(by: $0), outer ?? begin.advanced(by: $0)) } ?? outer
     waitTimeout = configuration.waitTimeout
+  }
+
+  /// Creates the running call of a read whose claim on the reader was revoked.
+  init(of read: ThreadReads.Read, on reader: PooledHandle) {
+    kind = .read
+    callSite = read.callSite
+    begin = ClockTime.instant(read.begin)
+    handleTime = begin
+    hasHandle = true
+    state = .running(reader)
+    (caller, deadline, waitTimeout, resume) = (nil, nil, nil, nil)
   }
 
   /// The time at which the wait for a handle and a thread times out.

@@ -122,7 +122,7 @@ extension SqlitePool {
 
   /// True until the first call of `close`. Also true for a pool that opens its file at the next call: then
   /// ``isConnected`` is false.
-  public var isOpen: Bool { withState { $0.phase == .open } }
+  public var isOpen: Bool { withStateAndClaims { $0.phase == .open } }
 
   /// True while the pool has a connection to its file. Never waits for a call.
   ///

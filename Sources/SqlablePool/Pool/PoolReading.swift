@@ -30,6 +30,12 @@ extension SqlitePool {
   package func perform<Value>(
     _ kind: PoolCall.Kind, at callSite: CallSite, _ body: (SqliteDatabase) throws -> Value
   ) throws -> Value {
+    if kind.isRead, let read = try claimReader(at: callSite) {
+      let value: Value
+      do { value = try read.db._withUnsafeGuaranteedRef(body) } catch { throw failed(read, error) }
+      end(read)
+      return value
+    }
     var value: Value?
     try perform(kind, callSite) { db in
       let result = try body(db)
@@ -45,6 +51,12 @@ extension SqlitePool {
   func performStatement<Value>(
     _ kind: PoolCall.Kind, at callSite: CallSite, _ run: (SqliteDatabase) throws -> Value
   ) throws -> Value {
+    if kind.isRead, let read = try claimReader(at: callSite) {
+      let value: Value
+      do { value = try read.db._withUnsafeGuaranteedRef(run) } catch { throw failed(read, error) }
+      end(read)
+      return value
+    }
     var value: Value?
     try perform(kind, callSite) { db in
       value = try run(db)
@@ -55,21 +67,44 @@ extension SqlitePool {
   }
 
   /// Runs a statement: a short read on the calling thread, and other statements on a thread of the pool.
-  @usableFromInline
+  @inlinable
   func performStatement<Value: Sendable>(
     _ kind: PoolCall.Kind, at callSite: CallSite, _ run: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) async throws -> Value {
+    if kind.isRead {
+      try Task.checkCancellation()
+      if let read = try claimReaderForTask(at: callSite) {
+        var value: Value?
+        var failure: (any Error)?
+        do { value = try read.db._withUnsafeGuaranteedRef(run) } catch { failure = error }
+        if let error = endTaskRead(read, failure) { throw error }
+        if isTimeToYield() { await Task.yield() }
+        if let value { return value }
+        return try await performOnThread(kind, at: callSite, run)
+      }
+    }
+    return try await performWithLock(kind, at: callSite, run)
+  }
+
+  /// True for some reads. Otherwise, a task that only reads would never suspend, and other tasks could not use its
+  /// thread.
+  @usableFromInline
+  func isTimeToYield() -> Bool { ThreadReads.countTaskRead() % 32 == 0 }
+
+  @usableFromInline
+  func performWithLock<Value: Sendable>(
+    _ kind: PoolCall.Kind, at callSite: CallSite, _ run: @escaping @Sendable (SqliteDatabase) throws -> Value
+  ) async throws -> Value {
     guard kind.isRead else { return try await performOnThread(kind, at: callSite, run) }
-    try Task.checkCancellation()
     var value: Value?
     let isDone = try performQuickly(callSite) { db in value = try run(db) }
-    // Yield at times: otherwise, a task that only reads would never suspend, and other tasks could not use its thread.
-    if quickReads.add(1, ordering: .relaxed).newValue % 32 == 0 { await Task.yield() }
+    if isTimeToYield() { await Task.yield() }
     if isDone, let value { return value }
     return try await performOnThread(kind, at: callSite, run)
   }
 
-  private func performOnThread<Value: Sendable>(
+  @usableFromInline
+  func performOnThread<Value: Sendable>(
     _ kind: PoolCall.Kind, at callSite: CallSite, _ run: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) async throws -> Value {
     // Wrap the value in a `Result`: a plain value of the type `TransactionResult` would decide whether the statement is

@@ -17,7 +17,7 @@ extension SqlitePool {
       try withoutActuallyEscaping(work) { work in
         let call = PoolCall(kind, configuration, callSite, work)
         defer { call.forgetWork() }
-        switch try withState({ try $0.enter(call, configuration, by: pthread_self()) }) {
+        switch try enter(call, by: pthread_self()) {
         case .nested(let handle): try runInside(call, handle)
         case .granted(let handle):
           if call.deadline != nil { inspect(call) }
@@ -26,6 +26,14 @@ extension SqlitePool {
         }
       }
     }
+  }
+
+  private func enter(_ call: PoolCall, by thread: pthread_t?) throws -> Admission {
+    // A write needs no reader, unless the write is made inside a read.
+    if !call.kind.isRead, ThreadReads.current?.pointee.depth == 0 {
+      return try withStateAndClaims { try $0.enter(call, configuration, by: thread) }
+    }
+    return try withState { try $0.enter(call, configuration, by: thread) }
   }
 
   /// Calls `body`, and reports errors of the pool itself, such as a timeout while waiting for a handle.
@@ -54,7 +62,7 @@ extension SqlitePool {
     }
     if let outcome = call.outcome { return try outcome.get() }
     guard case .running(let handle) = call.state else { return }
-    withState { $0.begin(handle, by: pthread_self()) }
+    withStateAndClaims { $0.begin(handle, by: pthread_self()) }
     if call.deadline != nil { inspect(call) }
     try runHere(call, handle)
   }
@@ -98,7 +106,7 @@ extension SqlitePool {
         // If the task was cancelled before `holder` had the call, the cancellation handler could not stop the call.
         guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
         do {
-          switch try withState({ try $0.enter(call, configuration, by: nil) }) {
+          switch try enter(call, by: nil) {
           case .nested(let handle):
             // The calling thread is inside a closure of the pool. The closure can't `await`, but it can start a task on
             // its own thread, for example with `Task.immediate`.
@@ -136,14 +144,17 @@ extension SqlitePool {
     else { return false }
     var isStopped = false
     let (outcome, next) = read(call, handle) { db in
-      isStopped = try handle.interruption.withBudget(10) { _ = try call.run(db) }
-      // A stopped read runs again as another call.
+      isStopped = try handle.interruption.withBudget(SqlitePool.quickThousands) { _ = try call.run(db) }
+      // The read runs again as another call.
       call.isAbandoned = isStopped
     }
     if let next { handOn(handle, to: next) }
     try reporting { try outcome.get() }
     return !isStopped
   }
+
+  /// The number of SQLite's steps, in thousands, after which a quick read is abandoned.
+  static var quickThousands: Int { 10 }
 
   /// Starts a call that got a handle: wakes the call's thread, or runs the call on the handle's thread.
   func handOn(_ handle: PooledHandle, to call: PoolCall) {
@@ -167,8 +178,8 @@ extension SqlitePool {
         call.alarm?.signal()
         return
       }
-      // If the call was stopped before it began, the pool has already taken back the handle.
-      guard withState({ $0.begin(call) }) else { return }
+      // If the call was stopped before it began, the handle has already been passed on.
+      guard withStateAndClaims({ $0.begin(call) }) else { return }
       if call.deadline != nil { inspect(call) }
       let outcome: Result<Void, any Error>
       (outcome, next) = handle.isWriter ? runGroup(call, handle) : read(call, handle)
@@ -185,8 +196,10 @@ extension SqlitePool {
     _ call: PoolCall, _ handle: PooledHandle, _ work: ((SqliteDatabase) throws -> Void)? = nil
   ) -> (Result<Void, any Error>, next: PoolCall?) {
     let outcome: Result<Void, any Error>
+    let thread = ThreadReads.current
+    thread?.pointee.depth += 1
     do {
-      let db = try handle.open(by: root, feed, at: call.handleTime)
+      let db = try handle.open(by: root, feed)
       if let work { try work(db) } else { _ = try call.run(db) }
       outcome = .success(())
     } catch {
@@ -197,7 +210,15 @@ extension SqlitePool {
     handle.noteCacheUse()
     if handle.isUnusable { handle.discard() }
     let end = ContinuousClock.now
-    let next = withState { $0.endRead(call, handle, at: end) }
+    let next = withStateAndClaims { state in
+      let next = state.endRead(call, handle, at: end)
+      state.freeIfIdle(handle)
+      return next
+    }
+    if let thread {
+      thread.pointee.depth -= 1
+      (thread.pointee.pool, thread.pointee.reader) = (number, .passUnretained(handle))
+    }
     reportEnd(of: call)
     return (outcome, next)
   }
@@ -292,5 +313,5 @@ extension SqlitePool {
 
 extension SqlError {
   /// True if an error of this kind makes the handle unusable.
-  fileprivate var indicatesBrokenHandle: Bool { [.io, .corrupt, .notADatabase, .wrongKey].contains(kind) }
+  var indicatesBrokenHandle: Bool { [.io, .corrupt, .notADatabase, .wrongKey].contains(kind) }
 }

@@ -83,6 +83,9 @@ extension SqlitePool.State {
   /// The handle of this pool that the current thread holds; nil outside of the pool's closures.
   package var ownHandle: PooledHandle? { handle(of: pthread_self()) }
 
+  /// Records the thread that holds a handle.
+  mutating func setHolder(of handle: PooledHandle, _ thread: pthread_t) { holders[handle.number] = thread }
+
   private func handle(of thread: pthread_t) -> PooledHandle? {
     guard let number = holders.number(of: thread) else { return nil }
     return number == writer.number ? writer : reader(number)
@@ -228,9 +231,7 @@ extension SqlitePool.State {
   }
 
   /// Records the thread of the handle's call, after this thread has woken up.
-  package mutating func begin(_ handle: PooledHandle, by thread: pthread_t) {
-    holders[handle.number] = thread
-  }
+  package mutating func begin(_ handle: PooledHandle, by thread: pthread_t) { setHolder(of: handle, thread) }
 
   package mutating func take(
     _ handle: PooledHandle, from call: PoolCall, at time: ContinuousClock.Instant = .now
@@ -238,7 +239,6 @@ extension SqlitePool.State {
     call.state = .ending
     handle.call = nil
     handle.interruption.reset()
-    handle.publishCacheUse()
     counts.ended(call, at: time)
     noteUse(by: call, until: time)
   }

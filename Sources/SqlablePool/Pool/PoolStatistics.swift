@@ -74,12 +74,35 @@ extension SqlitePool {
     }
 
     mutating func ended(_ call: PoolCall, at end: ContinuousClock.Instant) {
-      guard call.kind != .detection, !call.isAbandoned else { return }
+      guard call.kind != .detection, !call.isAbandoned, !call.isCounted else { return }
       if call.kind.isRead { reads += 1 } else { writes += 1 }
       guard call.hasHandle else { return }
       let use = call.handleTime.duration(to: end)
       used += use
       longestUse = max(longestUse, use)
+    }
+  }
+}
+
+extension SqlitePool.State {
+  /// The counts of all calls, including reads with a claim.
+  var allCounts: SqlitePool.Counts {
+    var all = counts
+    for reader in readers {
+      all.reads += reader.claimCounts.reads
+      all.used += reader.claimCounts.used
+      all.longestUse = max(all.longestUse, reader.claimCounts.longest)
+    }
+    return all
+  }
+
+  mutating func resetCounts() {
+    counts = SqlitePool.Counts()
+    // The claimants never reset their counts, so `counts` contains the negative sums.
+    for reader in readers {
+      counts.reads -= reader.claimCounts.reads
+      counts.used -= reader.claimCounts.used
+      reader.claimCounts.forgetLongest()
     }
   }
 }
@@ -93,7 +116,7 @@ extension SqlitePool {
     return withState { state in
       let handles = state.readers + [state.writer]
       let oldest = state.readers.filter { $0.call != nil }.min { ($0.since ?? now) < ($1.since ?? now) }
-      let counts = state.counts
+      let counts = state.allCounts
       return Statistics(
         openReaders: state.readers.count, idleReaders: state.idleReaders.count,
         waitingReads: state.waitingReads.count, waitingWrites: state.waitingWrites.count,

@@ -23,6 +23,6 @@ extension SqlitePool {
   /// The counters of SQLite and of the statement caches continue.
   public func resetStatistics() {
     totals?.reset()
-    withState { $0.counts = Counts() }
+    withState { $0.resetCounts() }
   }
 }

@@ -1,12 +1,13 @@
 import Glibc
 import SqlableCore
+import Synchronization
 
 /// A handle of a pool, opened on first use and held by one call at a time.
 ///
 /// `PooledHandle` is safe as `@unchecked Sendable`:
-/// 1. The pool's lock guards `call` and `cacheUse`.
-/// 2. Only the thread that holds the handle uses `database`, `checked` and `latestCacheUse`. If no thread holds the
-///    handle, only the thread with the pool's lock or the owner of the close barrier uses them.
+/// 1. The pool's lock guards `call`.
+/// 2. Only the thread that holds the handle uses `database` and `checked`. If no thread holds the handle, only the
+///    thread with the pool's lock or the owner of the close barrier uses them.
 package final class PooledHandle: @unchecked Sendable {
   /// The number of the handle in the pool: 0 for the writer, and the index in the pool's readers plus 1 for a reader.
   let number: Int
@@ -15,15 +16,20 @@ package final class PooledHandle: @unchecked Sendable {
   let thread: CallThread
   package let interruption: Interruption
   private let maximumWalSize: Int?
-  @exclusivity(unchecked) private var database: SqliteDatabase?
-  @exclusivity(unchecked) private var checked = ContinuousClock.now
-  /// The use of the handle's statement cache up to the running call.
-  @exclusivity(unchecked) private var latestCacheUse = StatementCacheUse.none
+  @exclusivity(unchecked) private var database: SqliteDatabase? {
+    didSet { unretainedDatabase = database.map(Unmanaged.passUnretained) }
+  }
+  /// For reads with a claim: counting references to a handle takes 60 instructions each time.
+  @exclusivity(unchecked) private var unretainedDatabase: Unmanaged<SqliteDatabase>?
+  /// The latest check of the file, as a time of `ClockTime`.
+  @exclusivity(unchecked) private var checked = ClockTime.now
+  /// The claim on the handle, if the handle is a reader.
+  let claim = ReaderClaim()
+  let claimCounts = ClaimCounts()
+  private let noted = NotedCacheUse()
 
   // Guarded by the pool's lock:
   @exclusivity(unchecked) package internal(set) var call: PoolCall?
-  /// The use of the handle's statement cache up to the last call.
-  @exclusivity(unchecked) private(set) var cacheUse = StatementCacheUse.none
 
   init(_ configuration: PoolConfiguration, _ resources: PoolResources?, number: Int) {
     (self.number, isWriter) = (number, number == 0)
@@ -33,16 +39,11 @@ package final class PooledHandle: @unchecked Sendable {
   }
 
   /// Opens the handle if needed. Throws `.io` if the database file was moved, deleted or replaced.
-  func open(
-    by root: SqliteDatabase, _ feed: PoolFeed, at now: ContinuousClock.Instant = .now
-  ) throws -> SqliteDatabase {
+  func open(by root: SqliteDatabase, _ feed: PoolFeed) throws -> SqliteDatabase {
     if let database {
       database.lend(to: pthread_self())
-      // Check at most once per second: the check is a system call, and using a deleted file for a second is harmless.
-      if now - checked > .seconds(1) {
-        checked = now
-        try database.checkFileIsThere(isRead: !isWriter)
-      }
+      let now = ClockTime.now
+      if now - checked > PooledHandle.checkInterval { try check(database, at: now) }
       return database
     }
     // A database in memory can't be opened read-only; `query_only` below refuses writes.
@@ -55,6 +56,40 @@ package final class PooledHandle: @unchecked Sendable {
     }
     self.database = database
     return database
+  }
+
+  /// Lends the open handle to the current thread, which has claimed it. Throws `.io` if the database file was moved,
+  /// deleted or replaced.
+  ///
+  /// - Parameter now: The current time of `ClockTime`.
+  @inline(__always)
+  func openClaimed(at now: Int) throws -> Unmanaged<SqliteDatabase> {
+    guard let unretainedDatabase else { throw SqlError.misuse("a claimed reader must be open") }
+    try unretainedDatabase._withUnsafeGuaranteedRef { database in
+      database.lend(to: pthread_self())
+      if now - checked > PooledHandle.checkInterval { try check(database, at: now) }
+    }
+    return unretainedDatabase
+  }
+
+  /// Ends a call's use of the handle with a claim. Returns false if the next call can't use the handle.
+  @inline(__always)
+  func endClaimedUse() -> Bool {
+    unretainedDatabase?._withUnsafeGuaranteedRef { database in
+      database.lend(to: nil)
+      guard let connection = database.connection else { return false }
+      noted.store(StatementCacheUse(of: connection.cache))
+      return !connection.isUnusableForOthers
+    } ?? false
+  }
+
+  /// In nanoseconds. The check of the file is a system call, and using a deleted file for a second is harmless.
+  private static var checkInterval: Int { 1_000_000_000 }
+
+  @inline(never)
+  private func check(_ database: SqliteDatabase, at now: Int) throws {
+    checked = now
+    try database.checkFileIsThere(isRead: !isWriter)
   }
 
   /// Ends a call's use of the handle. If a closure has stored the handle, later calls of the stored handle throw.
@@ -74,13 +109,13 @@ package final class PooledHandle: @unchecked Sendable {
   /// Frees memory whose contents SQLite can rebuild. Only the holder calls this method.
   func releaseMemory() { database?.lockedAnyway { database?.connection?.releaseMemory() } }
 
-  /// Records the current use of the statement cache for `publishCacheUse`. Only the holder calls this method.
-  func noteCacheUse() {
-    if let cache = database?.connection?.cache { latestCacheUse = StatementCacheUse(of: cache) }
-  }
+  /// The use of the handle's statement cache up to the last call. Any thread can read this property.
+  var cacheUse: StatementCacheUse { noted.use }
 
-  /// Stores the recorded use in `cacheUse`. Only the holder calls this method, with the pool's lock held.
-  func publishCacheUse() { cacheUse = latestCacheUse }
+  /// Updates `cacheUse`. Only the holder calls this method.
+  func noteCacheUse() {
+    if let cache = database?.connection?.cache { noted.store(StatementCacheUse(of: cache)) }
+  }
 
   /// Closes the connection. The next call that uses this handle opens a new connection.
   func discard() {
@@ -88,6 +123,30 @@ package final class PooledHandle: @unchecked Sendable {
     endLoan()
     try? database?.closeByOwner()
     database = nil
+  }
+}
+
+/// The latest known use of a statement cache, which one thread stores and any thread reads.
+private struct NotedCacheUse: ~Copyable {
+  private let statements = Atomic(0)
+  private let bytes = Atomic(0)
+  private let hits = Atomic(0)
+  private let misses = Atomic(0)
+  private let evictions = Atomic(0)
+
+  func store(_ use: StatementCacheUse) {
+    statements.store(use.statements, ordering: .relaxed)
+    bytes.store(use.bytes, ordering: .relaxed)
+    hits.store(use.hits, ordering: .relaxed)
+    misses.store(use.misses, ordering: .relaxed)
+    evictions.store(use.evictions, ordering: .relaxed)
+  }
+
+  var use: StatementCacheUse {
+    StatementCacheUse(
+      statements: statements.load(ordering: .relaxed), bytes: bytes.load(ordering: .relaxed),
+      hits: hits.load(ordering: .relaxed), misses: misses.load(ordering: .relaxed),
+      evictions: evictions.load(ordering: .relaxed))
   }
 }
 

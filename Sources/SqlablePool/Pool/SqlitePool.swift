@@ -50,8 +50,9 @@ public final class SqlitePool: Sendable {
   let fileUsers = LockedValue<(count: Int, users: [Int: FileUser])>((0, [:]))
   let lastWorks = LockedValue<(count: Int, bodies: [Int: @Sendable (SqliteDatabase) throws -> Void])>((0, [:]))
   let monitors = LockedValue<[String: PoolMonitor]>([:])
-  /// The number of reads tried on the calling task's thread.
-  let quickReads = Atomic(0)
+  /// A number that no other pool of the process has.
+  let number = SqlitePool.count.add(1, ordering: .relaxed).newValue
+  private static let count = Atomic(0)
 
   /// Opens the database at a path. Creates the file and missing parent directories.
   ///
@@ -151,8 +152,19 @@ public final class SqlitePool: Sendable {
   /// The path that the pool was opened with.
   public var filepath: String { root.filepath }
 
-  /// Calls `body` with the pool's lock held; `body` must call neither SQLite nor a caller's code.
+  /// Calls `body` with the pool's lock held; `body` must call neither SQLite nor a caller's code. Revokes the claims on
+  /// readers before `body`, and frees the idle readers after it.
   package func withState<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
+    try guarded.withLock { state in
+      state.revokeClaims()
+      defer { state.freeIdleReaders() }
+      return try body(&state)
+    }
+  }
+
+  /// Calls `body` with the pool's lock held, without revoking claims: a claimed reader is still among the idle readers
+  /// of the state. `body` must not decide about readers other than one that the current thread holds.
+  func withStateAndClaims<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
     try guarded.withLock(body)
   }
 }

@@ -105,7 +105,8 @@ extension SqlitePool {
     try db.transaction { db in
       gate.beginLookingForHandles()
       return try db.runSteps(step) {
-        if withState({ $0.waitingWrites.count > 0 || $0.closeBarrier != nil }) || gate.isTurnOver { return .zero }
+        let isWanted = withStateAndClaims { $0.waitingWrites.count > 0 || $0.closeBarrier != nil }
+        if isWanted || gate.isTurnOver { return .zero }
         return gate.isHandleWaiting ? SqliteDatabase.pauseForHandles : nil
       }
     }

@@ -144,6 +144,24 @@ private enum Part: TableDeclaration {
     }
   }
 
+  /// The code of a row can insert other rows of the table.
+  @Test(arguments: [3, 15, 16, 100]) func idsAreCorrectAfterANestedRowWithTheLargestId(_ position: Int) throws {
+    try withDatabase { db in
+      try db.execute(RowGroupTests.table)
+      let rows = (0..<300).map { number in
+        Nesting(code: "\(number)") {
+          guard number == position else { return }
+          do { try Entry<Part>(.integer(.max), "nested", nil, .null).insert().run(db) } catch { Issue.record(error) }
+        }
+      }
+      let ids = try Nesting.insert(rows).run(db)
+      let codes = try db.query("SELECT id, code FROM part", as: Int.self, String.self)
+      let byId = Dictionary(uniqueKeysWithValues: codes.map { ($0.0, $0.1) })
+      #expect(byId[.max] == "nested")
+      #expect(ids.enumerated().allSatisfy { byId[$1] == "\($0)" })
+    }
+  }
+
   @Test(arguments: [false, true]) func aWriterOfAnotherRowIsRefused(isOfAnotherBatch: Bool) throws {
     try withDatabase { db in
       try db.execute("CREATE TABLE swapped (id INTEGER PRIMARY KEY, name TEXT)")
@@ -165,6 +183,27 @@ private enum Part: TableDeclaration {
       let byId = Dictionary(uniqueKeysWithValues: codes.map { ($0.0, $0.1) })
       #expect(ids.enumerated().allSatisfy { byId[$1] == "\($0)" })
     }
+  }
+}
+
+/// A model that calls a closure when it is written.
+private struct Nesting: Sqlable {
+  static let tableName = "part"
+  static let id = Column("id", .integer, PrimaryKey())
+  static let code = Column("code", .text)
+  static let tableLayout = [id, code]
+
+  let code: String
+  let write: @Sendable () -> Void
+
+  init(code: String, write: @escaping @Sendable () -> Void) { (self.code, self.write) = (code, write) }
+
+  init(row: ReadRow) throws { self.init(code: try row.get(Nesting.code)) {} }
+
+  func write(to row: inout RowWriter) throws {
+    write()
+    row.skip(Nesting.id)
+    row.set(Nesting.code, code)
   }
 }
 

@@ -164,6 +164,18 @@ import Testing
     }
   }
 
+  /// A statement with clauses is found in the cache by its SQL, which takes longer.
+  @Test func decodedChangesOfStructsHaveNoClauses() throws {
+    for statement in [bike.update(), bike.delete()] {
+      let rules = StatementRules(models: documentModels)
+      switch try Statement<Bicycle, Int>(json: statement.json(), rules: rules).tree {
+      case .update(let query): #expect(query.rest.isDefault)
+      case .delete(let query): #expect(query.rest.isDefault)
+      case let other: Issue.record("\(other)")
+      }
+    }
+  }
+
   @Test func statementsOfAnotherTableKindOrColumnAreRefused() throws {
     let read = try json(Bicycle.read().filter(Bicycle.name == "x"))
     func refusal<Model, Output>(_ type: Statement<Model, Output>.Type, _ text: String) -> SqlError? {
