@@ -27,6 +27,8 @@ struct RowGroup {
   /// The slots of all rows: for each row, one slot for each column of the table.
   private let storage: ParameterSlots
   private let columns: Int
+  /// The address of the slots of the row after the waiting rows.
+  private var firstSlot: UnsafeMutablePointer<BoundValue>?
   /// The position of the key, which is a single column.
   private let key: Int
   /// The compiled statement for rows that set the columns in `shape`.
@@ -51,6 +53,7 @@ struct RowGroup {
     (self.query, self.connection, self.size, changes) = (query, connection, size, connection.totalChanges)
     (columns, key) = (query.table.count, query.table.key[0])
     writer = RowWriter(table: query.table, storage: storage, bytes: connection.parameterBytes)
+    firstSlot = storage.memory.baseAddress
   }
 
   var isFull: Bool { count == size }
@@ -65,11 +68,17 @@ struct RowGroup {
     changes = connection.totalChanges
     if let mark { connection.parameters.release(to: mark) }
     (mark, count) = (nil, 0)
-    writer.slots = slots(ofRow: 0)
+    useSlots(ofRow: 0)
   }
 
   private func slots(ofRow number: Int) -> UnsafeMutableBufferPointer<BoundValue> {
     UnsafeMutableBufferPointer(rebasing: storage.memory[number * columns..<(number + 1) * columns])
+  }
+
+  @inline(__always)
+  private mutating func useSlots(ofRow number: Int) {
+    writer.slots = slots(ofRow: number)
+    firstSlot = writer.slots.baseAddress
   }
 
   private func row(_ number: Int) -> RowValues { RowValues(slots: slots(ofRow: number), shape: shape) }
@@ -78,9 +87,8 @@ struct RowGroup {
   /// model's `write(to:)` has assigned another row's writer to its parameter.
   @inline(__always)
   mutating func add() throws -> Bool {
-    guard writer.storage === storage,
-      writer.slots.baseAddress == storage.memory.baseAddress.map({ $0 + count * columns })
-    else { throw writer.staleError }
+    // A writer retains its memory, so no other writer has slots at this address.
+    guard writer.slots.baseAddress == firstSlot else { throw writer.staleError }
     let row = writer.values
     // Check the id even if the row can't join the group.
     if case .integer(let id) = row[key], id >= RowGroup.highestId { givesIdsInARow = false }
@@ -92,7 +100,7 @@ struct RowGroup {
       guard try hasIdsInARow() else { return false }
     }
     count += 1
-    if !isFull { writer.slots = slots(ofRow: count) }
+    if !isFull { useSlots(ofRow: count) }
     return true
   }
 

@@ -132,14 +132,7 @@ extension Salvage {
     let salvaged = try db.running { try $0.columns(of: report.tables.map(\.name)) }
     let schema = try db.schema()
     return try db.transaction { db in
-      // If foreign keys were enforced, the deletion of an added row would fail, or would change or delete earlier rows
-      // that reference this row.
-      let isEnforcing = try db.running { connection in
-        let isEnforcing = try connection.pragma("PRAGMA foreign_keys") == "1"
-        try connection.setFlag(SQLITE_DBCONFIG_ENABLE_FKEY, false)
-        return isEnforcing
-      }
-      defer { try? db.running { try $0.setFlag(SQLITE_DBCONFIG_ENABLE_FKEY, isEnforcing) } }
+      try db.execute("PRAGMA defer_foreign_keys = 1")
       let orphans = try OrphanedRows(in: db, schema)
       var merged: [Merged] = []
       for table in schema.tables where table.module == nil {
@@ -153,6 +146,7 @@ extension Salvage {
       let counts = try merged.map { try count("main.\($0.table.quotedName)", db) }
       try orphans.deleteAdded(from: db)
       for (index, before) in counts.enumerated() {
+        // A foreign key with ON DELETE CASCADE deletes rows, too.
         let deleted = try before - count("main.\(merged[index].table.quotedName)", db)
         merged[index].added -= deleted
         merged[index].withoutParent += deleted

@@ -3,8 +3,8 @@
 import SqlableCore
 
 extension SalvageRun {
-  /// Finds the tables of orphaned pages by the pointer map, by missing rowids, by the number and storage classes of the
-  /// values, and finally by the position in the file.
+  /// Finds the tables of orphaned pages by the pointer map, by missing rowids, and by the number and storage classes of
+  /// the values. A page that matches several tables is assigned to none.
   func assignOrphans() throws {
     var interior: [UInt32] = []
     var children: Set<UInt32> = []
@@ -18,15 +18,13 @@ extension SalvageRun {
       // The pages nearest to a root come first, because they show the owner of the pages below them.
       for number in interior.filter({ !children.contains($0) }) + interior { try assign(number) }
       for number in unknownPages { try assign(number) }
-      try assignByPosition(unknownPages.filter { !children.contains($0) })
-      try assignByPosition(unknownPages.filter { self.file.tree($0)?.kind.isLeaf == true })
     }
     for number in unknownPages { try leaveOut(number) }
     let mayBeRows = schema.isDamaged || knowsFreelist && tables.contains(where: \.isWithoutRowid)
-    if mayBeRows { for number in unknownPages { try leaveOutKeys(number) } }
+    for number in unknownPages { try leaveOutKeys(number, mayBeRows: mayBeRows) }
   }
 
-  var unknownPages: some Sequence<UInt32> {
+  private var unknownPages: some Sequence<UInt32> {
     (1...max(file.pageCount, 1)).lazy.filter { [crawler, copies] in
       crawler.marks[$0] == .unknown && !copies.contains($0)
     }
@@ -39,11 +37,11 @@ extension SalvageRun {
   }
 
   /// Returns a b-tree page that might have rows; nil for another page, and for a page that is free.
-  func orphan(_ number: UInt32) -> TreePage? {
+  private func orphan(_ number: UInt32) -> TreePage? {
     file.isMappedFree(number) ? nil : file.tree(number).flatMap { $0.isSound ? $0 : nil }
   }
 
-  func assign(_ page: TreePage, to table: SalvagedTable) throws {
+  private func assign(_ page: TreePage, to table: SalvagedTable) throws {
     let (number, height) = (page.number, height(of: page))
     guard let gap = gap(for: page, in: table) else { return }
     // If the missing page was unreadable or truncated, the orphan is not the missing page but a page below it.
@@ -62,8 +60,9 @@ extension SalvageRun {
   }
 
   /// Returns the table that owns a page; several tables if they match equally well, and none if no table matches.
-  func owners(of page: TreePage) throws -> [SalvagedTable] {
+  private func owners(of page: TreePage) throws -> [SalvagedTable] {
     var candidates = tables.filter { gap(for: page, in: $0) != nil }
+    guard !candidates.isEmpty else { return [] }
     let path = file.mappedPath(of: page.number)
     let isMapped = !path.isEmpty && isInTree(path)
     if isMapped { candidates.removeAll { !$0.contains(path) } }
@@ -150,12 +149,13 @@ extension SalvageRun {
     let isLive =
       !isFree
       && (knowsFreelist || schema.isDamaged || tables.contains { gap(for: page, in: $0) != nil && fits(page, $0) })
+    let matches = isLive ? try owners(of: page).map(\.entry.name) : []
     var tally = TreeStatistics()
     let reason = isLive ? "the row's table is unknown" : "the row was probably deleted"
     try crawler.crawl(number, nil, isOrphan: true, &tally) { row in
       guard row.isSound else { return }
       if isLive {
-        report.rowsOfUnknownTables += 1
+        countUnknown(matches)
         rowidsOfUnknownTables.insert(row.rowid)
       } else {
         report.rowsPossiblyDeleted += 1
@@ -164,14 +164,26 @@ extension SalvageRun {
     }
   }
 
+  /// Counts a row whose table is unknown.
+  ///
+  /// - Parameter matches: The tables that the row's page matches equally well.
+  private func countUnknown(_ matches: [String]) {
+    report.rowsOfUnknownTables += 1
+    if matches.count > 1 { ambiguousRows[matches.joined(separator: ", "), default: 0] += 1 }
+  }
+
   /// Stores the keys of a page without an owner in the lost-and-found table. Keys that belong to no index are rows of a
   /// WITHOUT ROWID table whose definition is lost.
-  private func leaveOutKeys(_ number: UInt32) throws {
-    guard let page = file.tree(number), !page.kind.isTable, page.isSound, !file.isMappedFree(number),
+  ///
+  /// - Parameter mayBeRows: False if only a page that matches several tables can have rows.
+  private func leaveOutKeys(_ number: UInt32, mayBeRows: Bool) throws {
+    guard let page = file.tree(number), !page.kind.isTable, page.isSound, !file.isMappedFree(number) else { return }
+    let matches = try owners(of: page).map(\.entry.name)
+    guard mayBeRows || matches.count > 1,
       try damagedIndexes.isEmpty && !schema.isDamaged || !areIndexKeys(samples(of: page))
     else { return }
     for row in crawler.rows(of: page) where row.isSound {
-      report.rowsOfUnknownTables += 1
+      countUnknown(matches)
       try output.setAside(row, of: nil, rowid: false, "the row's table is unknown")
     }
   }

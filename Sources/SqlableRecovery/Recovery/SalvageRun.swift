@@ -20,8 +20,8 @@ final class SalvageRun {
   private(set) var indexTallies: [TreeStatistics] = []
   /// The rowids of rows whose table is unknown, for recognizing the keys of that table's indexes.
   var rowidsOfUnknownTables: Set<Int64> = []
-  /// The number of pages that match several tables, and were assigned by their position in the file.
-  var pagesByPosition = 0
+  /// The number of rows that match several tables equally well, by the names of these tables.
+  var ambiguousRows: [String: Int] = [:]
   /// True if all free pages are known. Every other page then belongs to a table or an index.
   private(set) var knowsFreelist = false
   var file: DamagedFile { crawler.file }
@@ -241,9 +241,8 @@ final class SalvageRun {
   private func finishReport() {
     reportTables()
     reportCopies()
-    if pagesByPosition > 0 {
-      report.problems.append(
-        "\(pagesByPosition) pages match several tables; their rows are in the table that existed before the pages")
+    for (names, count) in ambiguousRows.sorted(by: { $0.key < $1.key }) {
+      report.problems.append("\(count) rows could belong to each of the tables \(names)")
     }
     for table in tables { report.unreadablePages += table.tally.unreadablePages }
     report.lostAndFound = output.lostAndFound

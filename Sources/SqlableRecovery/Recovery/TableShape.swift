@@ -78,8 +78,7 @@ struct TableShape {
     var points = record.count == columns.count ? 3 : 0
     for (field, column) in zip(record.fields, columns) {
       switch (column.affinity, field.storage) {
-      // In other columns, NULL in all rows of a page is rare.
-      case (_, .null): points += column.isRowid ? 2 : 0
+      case (_, .null): break
       case (.text, .text), (.integer, .integer), (.real, .real), (.numeric, .integer), (.numeric, .real),
         (.blob, .blob):
         points += 2

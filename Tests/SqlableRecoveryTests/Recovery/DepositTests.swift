@@ -187,36 +187,6 @@ struct DepositTests {
     }
   }
 
-  /// An earlier row references a row that the merge adds, and deletes again because its own parent is missing.
-  @Test(arguments: ["CASCADE", "SET NULL", "RESTRICT", "NO ACTION"])
-  func aMergeKeepsEarlierRowsThatReferenceALeftOutRow(action: String) throws {
-    try withDirectory { directory in
-      let tables = SQL(
-        verbatim: """
-          CREATE TABLE owner(id INTEGER PRIMARY KEY);
-          CREATE TABLE parent(id INTEGER PRIMARY KEY, owner INTEGER REFERENCES owner);
-          CREATE TABLE child(id INTEGER PRIMARY KEY, parent INTEGER REFERENCES parent ON DELETE \(action));
-          """)
-      for (name, rows) in [
-        ("old", "INSERT INTO parent VALUES (7, 99), (8, NULL); INSERT INTO child VALUES (2, 7), (3, 8)"),
-        ("new", "INSERT INTO child VALUES (1, 7)"),
-      ] {
-        let db = try SqliteDatabase(filepath: directory + "/\(name).sqlite", configuration: .init(foreignKeys: false))
-        try db.execute(tables)
-        try db.execute(SQL(verbatim: rows))
-        try db.close()
-      }
-      let db = try SqliteDatabase(filepath: directory + "/new.sqlite")
-      defer { try? db.close() }
-      let merged = try Salvage(damaged: directory + "/old.sqlite").merge(into: db)
-      #expect(try db.query("SELECT id || ' ' || ifnull(parent, '') FROM child", as: String.self) == ["1 7", "3 8"])
-      #expect(try db.query("SELECT id FROM parent", as: Int.self) == [8])
-      let children = try #require(merged.first { $0.table == "child" })
-      #expect((children.added, children.withoutParent) == (1, 1))
-      #expect(try db.query("PRAGMA foreign_keys", as: Bool.self) == [true])
-    }
-  }
-
   /// Each node is deleted with its parent node, and most nodes have no owner.
   @Test func rowsDeletedWithTheirParentAreReportedAsWithoutParent() throws {
     try withDirectory { directory in

@@ -43,6 +43,8 @@ struct SalvageTrial {
   /// True if keys of an index look like rows of a table without a rowid: the same number of values, of the same types.
   /// A salvage can then assign neither to a table.
   private(set) var hasAmbiguousKeys = false
+  /// True if two tables have rows of the same form, and no pointer map tells their pages apart.
+  private(set) var hasEqualTables = false
   /// The pages with the names of the tables.
   private var schemaPages: Set<Int> = [0]
 
@@ -74,6 +76,9 @@ struct SalvageTrial {
           other.isIndexed && other.types[0] == "TEXT" && table.types[0] == (other.isWithoutRowid ? "TEXT" : "INTEGER")
         }
     }
+    let forms = Set(filled.map { "\($0.isWithoutRowid) \($0.types)" })
+    let hasMap = try db.query("PRAGMA auto_vacuum", as: Int.self) != [0]
+    hasEqualTables = forms.count < filled.count && !hasMap
     rows = try SalvageTrial.rows(of: db)
     for table in filled { deleted[table.name] = table.deleted }
     readPages(of: db)

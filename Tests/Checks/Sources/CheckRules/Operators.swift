@@ -33,7 +33,7 @@ enum Operators {
     header(
       """
       // Comparisons of a typed term with an untyped term. Running the statement checks the types that are known. The
-      // operators are disfavored, because an untyped parameter is both a typed and an untyped term: a comparison with such a
+      // operators are disfavored because an untyped parameter conforms to both protocols. Otherwise, a comparison with such a
       // parameter would be ambiguous.
       """) + comparisons("SqlTerm", [("", " ", "some TypedTerm", "")]) + "\n"
       + comparisons("TypedTerm", [("", " ", "some SqlTerm", "")]) + """

@@ -33,11 +33,11 @@ extension Scenario {
         // Pages in wrong places look like rows of another table. No reader can tell.
         if damage != .shuffled, figures.wrong > 0 { round.report(.invented, "\(figures.wrong) rows, \(text)") }
         // Rows of a table without a name are in `lost_and_found`. Rows below a page in a wrong place can be there, too,
-        // or in another table. Rows that look like keys of an index are in `lost_and_found`. Parts of a long row can be
-        // on a damaged page.
+        // or in another table. Rows that look like keys of an index, or like rows of another table, are in
+        // `lost_and_found`.
         let found =
           figures.recovered + (damage == .shuffled ? figures.wrong : 0)
-          + (damage == .shuffled || trial.hasAmbiguousKeys ? figures.unassigned : 0)
+          + (damage == .shuffled || trial.hasAmbiguousKeys || trial.hasEqualTables ? figures.unassigned : 0)
         if let intact = trial.intactRows, trial.hasSchema, found * 20 < intact * 19 - 100 {
           round.report(.lost, "\(text), \(intact) on intact pages")
         }
