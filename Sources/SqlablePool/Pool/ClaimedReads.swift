@@ -10,8 +10,8 @@ struct ClaimedRead {
 }
 
 extension SqlitePool {
-  /// Claims the reader that this thread used last. Returns nil if the call must take the pool's lock: a call with a
-  /// deadline, in a traced process, inside another call, or whose reader is not free.
+  /// Claims the reader that this thread used last. Returns nil if the call must take the pool's lock: with a deadline,
+  /// a trace or a receiver of pool events, in a forked process, inside another call, or if the reader is not free.
   @usableFromInline
   func claimReader(at callSite: CallSite) throws -> ClaimedRead? {
     guard configuration.deadline == nil, !root.isForked, !TraceCount.isPositive, !events.isActive,
@@ -28,7 +28,7 @@ extension SqlitePool {
     } catch { throw failed(thread, reader.takeUnretainedValue(), error) }
   }
 
-  /// Claims a reader for a short read on the thread of a task. Throws if the task is cancelled.
+  /// Claims a reader for a short read on the thread of a task, and starts the read's budget.
   @usableFromInline
   func claimReaderForTask(at callSite: CallSite) throws -> ClaimedRead? {
     guard let read = try claimReader(at: callSite) else { return nil }

@@ -107,8 +107,8 @@ enum ClockTime {
   static func instant(_ time: Int) -> ContinuousClock.Instant { .now - .nanoseconds(now - time) }
 }
 
-/// The number and times of the reads for which threads have claimed a reader. Only the claimant writes; any thread can
-/// read.
+/// The number and times of the reads for which threads have claimed a reader. Only the claimant adds reads. Any thread
+/// can read the counts, which can be between two of the stores of `add`.
 struct ClaimCounts: ~Copyable {
   private let count = Atomic(0)
   private let nanoseconds = Atomic(0)

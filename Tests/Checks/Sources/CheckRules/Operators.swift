@@ -33,12 +33,14 @@ enum Operators {
     header(
       """
       // Comparisons of a typed term with an untyped term. Running the statement checks the types that are known. The
-      // operators are disfavored because an untyped parameter conforms to both protocols. Otherwise, a comparison with such a
+      // operators are disfavored because an untyped parameter conforms to both protocols. Otherwise, a comparison with \
+      such a
       // parameter would be ambiguous.
       """) + comparisons("SqlTerm", [("", " ", "some TypedTerm", "")]) + "\n"
       + comparisons("TypedTerm", [("", " ", "some SqlTerm", "")]) + """
 
-        // Comparisons of integers with floating-point numbers, such as an average. The left and the right operand can be
+        // Comparisons of integers with floating-point numbers, such as an average. The left and the right operand \
+        can be
         // optional.
 
         /// A sum type of plain numbers: `Int` for integers, `Double` for floating-point numbers. Terms with these sum types can
