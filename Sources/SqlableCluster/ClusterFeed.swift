@@ -146,10 +146,7 @@ final class ClusterFeed: Sendable {
       guard let first = rows.first else { return interval }
       let changes = rows.compactMap { _, row in entry(row) }
       let isGap = changes.first.map { $0.number > position + 1 } ?? false
-      let isOther = state.withLock { state in
-        defer { state.schemaVersion = first.0 }
-        return state.schemaVersion.map { $0 != first.0 } ?? false
-      }
+      let isOther = state.withLock { $0.schemaVersion.map { $0 != first.0 } ?? false }
       // Create the triggers first, so that they record all later changes. Earlier changes are reported as missed.
       var start = position
       if isOther {
@@ -157,6 +154,8 @@ final class ClusterFeed: Sendable {
         // Another client might have dropped and recreated the change table. The numbers of the new table start at 1.
         if try await ClusterFeed.end(cluster).position < position { start = 0 }
       }
+      // If creating the triggers fails, the next read tries again.
+      state.withLock { $0.schemaVersion = first.0 }
       let isUnreadable = changes.contains { $0.row == nil }
       deliver(changes, isUnknown: isGap || isOther || isUnreadable, upTo: changes.last?.number ?? start)
       try await trim(changes, cluster)

@@ -139,9 +139,8 @@ extension ChangeLog {
     for definition in ChangeTables.definitions { try run(definition, in: db, note) }
     let renamed = try db.running { try $0.logRenames() }
     let names = tables.map(\.name) + renamed.map(\.table)
-    let losses = try db.running { try $0.lossUpdates(of: names, includingDropped: true) }
-    try run(losses + renamed.flatMap(\.updates), in: db, note)
-    for (table, _) in renamed { try run(db.running { try $0.logUpdates(of: table) }, in: db, note) }
+    try run(db.running { try $0.lossUpdates(of: names, includingDropped: true) }, in: db, note)
+    try rename(renamed, in: db, note)
     for table in tables {
       let updates = try db.running { connection in
         let table = try table.loggedTable(on: connection)
@@ -149,6 +148,14 @@ extension ChangeLog {
       }
       try run(updates, in: db, note)
     }
+  }
+
+  /// Renames the tables in the log that ALTER TABLE has renamed.
+  private func rename(
+    _ renamed: [(table: String, updates: [String])], in db: SqliteDatabase, _ note: (SQL) -> Void
+  ) throws {
+    try run(renamed.flatMap(\.updates), in: db, note)
+    for (table, _) in renamed { try run(db.running { try $0.logUpdates(of: table) }, in: db, note) }
   }
 
   private func run(_ statements: [String], in db: SqliteDatabase, _ note: (SQL) -> Void) throws {
@@ -162,8 +169,9 @@ extension ChangeLog {
 
   /// - Parameter note: Called with each statement. A cluster collects the statements and runs them itself.
   func dropTriggers(_ db: SqliteDatabase, note: (SQL) -> Void = { _ in }) throws {
+    for table in tables { try table.checkDeclarations() }
+    try rename(db.running { try $0.logRenames() }, in: db, note)
     for table in tables {
-      try table.checkDeclarations()
       try run(db.running { try $0.columnRenames(of: table.name) }, in: db, note)
       for trigger in try db.running({ try $0.triggers(of: table.name) }) where trigger.isOfLog {
         try run("DROP TRIGGER main.\(table: trigger.name)", in: db, note)

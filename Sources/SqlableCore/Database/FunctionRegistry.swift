@@ -50,6 +50,7 @@ package final class FunctionRegistry: Sendable {
   private let latest = Atomic(0)
   /// The source of the handles' tracers; nil before the family's first trace.
   private let source = LockedValue<(any TracerSource)?>(nil)
+  package let traceFlag = TraceFlag()
 
   private struct Weak: Sendable {
     weak var registry: FunctionRegistry?
@@ -84,7 +85,10 @@ package final class FunctionRegistry: Sendable {
     }
   }
 
-  package func setTraced(_ isTraced: Bool) { add(.tracing(isTraced)) }
+  package func setTraced(_ isTraced: Bool) {
+    traceFlag.set(isTraced)
+    add(.tracing(isTraced))
+  }
 
   var version: Int { latest.load(ordering: .acquiring) }
 

@@ -24,6 +24,17 @@ package enum TraceCount {
   package static func add(_ difference: Int) { count.add(difference, ordering: .relaxed) }
 }
 
+/// A flag that is set while a trace receives the statements of a handle family.
+package final class TraceFlag: Sendable {
+  private let flag = Atomic(false)
+
+  package init() {}
+
+  package var isSet: Bool { flag.load(ordering: .relaxed) }
+
+  func set(_ isTraced: Bool) { flag.store(isTraced, ordering: .relaxed) }
+}
+
 extension SqliteDatabase {
   /// Begins a public call. The events of the call's statements contain the file and line. Returns true if the call is
   /// traced: the caller must then call `endCall()`, and this thread holds the handle's lock until then.

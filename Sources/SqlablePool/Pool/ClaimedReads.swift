@@ -14,7 +14,7 @@ extension SqlitePool {
   /// a trace or a receiver of pool events, in a forked process, inside another call, or if the reader is not free.
   @usableFromInline
   func claimReader(at callSite: CallSite) throws -> ClaimedRead? {
-    guard configuration.deadline == nil, !root.isForked, !TraceCount.isPositive, !events.isActive,
+    guard configuration.deadline == nil, !root.isForked, !isTraced, !events.isActive,
       let thread = ThreadReads.current, thread.pointee.pool == number, thread.pointee.depth == 0,
       let reader = thread.pointee.reader, !Deadline.isSet
     else { return nil }
@@ -27,6 +27,9 @@ extension SqlitePool {
       return ClaimedRead(db: db, reader: reader, thread: thread)
     } catch { throw failed(thread, reader.takeUnretainedValue(), error) }
   }
+
+  /// True if a trace receives the statements of the pool. A process without a trace reads only the count.
+  private var isTraced: Bool { TraceCount.isPositive && traceFlag.isSet }
 
   /// Claims a reader for a short read on the thread of a task, and starts the read's budget.
   @usableFromInline

@@ -42,6 +42,7 @@ public final class SqlitePool: Sendable {
   package let memory: SharedMemoryDirectory?
   private let guarded: LockedValue<State>
   package let events = PoolEvents()
+  let traceFlag: TraceFlag
   /// The totals of statements, by statement shape; nil unless the configuration requests totals.
   let totals: StatementTotals?
   let walSizeLimiter = WALSizeLimiter()
@@ -106,6 +107,7 @@ public final class SqlitePool: Sendable {
     self.configuration = configuration
     self.memory = memory
     self.root = root
+    traceFlag = root.functions?.traceFlag ?? TraceFlag()
     feed = PoolFeed(root: root, sharing: resources) { [root] feed in
       // A forked process needs no monitor, because its loops fail at their first read.
       root.isForked

@@ -67,15 +67,22 @@ extension AlterStatement: DefinitionStatement, WrittenDefinition {
   private func texts(
     _ statement: String, _ log: any ChangeLogUpdates, on connection: Connection, _ functions: FunctionRegistry?
   ) throws -> [String] {
-    guard try log.loggedTables(on: connection).contains(where: table.isSameName) else { return [statement] }
+    let isRenamed = try log.renames(on: connection).contains { table.isSameName(as: $0.table) }
+    guard try isRenamed || log.loggedTables(on: connection).contains(where: table.isSameName) else { return [statement] }
     let copy = try SchemaCopy(of: connection, functions: functions, isFileOnly: true).connection
     try log.copyEntries(from: connection, to: copy)
-    // If SQL text has renamed the table, only the names of the triggers show its changes in the log. The next `create`,
-    // plan or migration reads these names.
-    let isRenamed = try log.renames(on: copy).contains { $0.table.isSameName(as: table) }
-    guard !isRenamed else { return [statement] }
-    let renames = try log.columnRenames(of: table, on: copy)
-    for text in renames { try copy.pragma(text) }
+    var renames: [String] = []
+    func rename(_ texts: [String]) throws {
+      for text in texts { try copy.pragma(text) }
+      renames += texts
+    }
+    if isRenamed {
+      // SQL text has renamed the table, possibly in exchange for another one, without renaming it in the log.
+      let tables = try log.renames(on: copy)
+      try rename(log.losses(of: tables.map(\.table), on: copy) + tables.flatMap(\.updates))
+      for (table, _) in tables { try rename(log.updates(of: table, on: copy)) }
+    }
+    try rename(log.columnRenames(of: table, on: copy))
     var (texts, name) = ([statement], table)
     switch change {
     case .renameTable(let new):

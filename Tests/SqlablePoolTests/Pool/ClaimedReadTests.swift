@@ -20,8 +20,8 @@ import Testing
     pool.withStateAndClaims { state in state.idleReaders.contains { !state.readers[$0 - 1].claim.isFree } }
   }
 
-  /// Expects that a read claims its reader. Tries repeatedly, because no read claims a reader while another test has a
-  /// trace. The pool also takes back the free readers when it has had no call for half a second.
+  /// Expects that a read claims its reader. Tries repeatedly, because no read claims a reader while another test traces
+  /// the whole process. The pool also takes back the free readers when it has had no call for half a second.
   private func expectClaim(_ pool: SqlitePool) async throws {
     func claims() throws -> Bool {
       try prepare(pool)
@@ -32,7 +32,7 @@ import Testing
       if try claims() { return }
       try await Task.sleep(for: .milliseconds(1))
     }
-    Issue.record("no read claims its reader")
+    Issue.record("no read claims its reader; a trace exists: \(pool.traceFlag.isSet)")
   }
 
   private func withClaims(_ configuration: PoolConfiguration = .init(readers: 1), _ body: (SqlitePool) throws -> Void)
@@ -55,6 +55,25 @@ import Testing
       }
       let isStillClaimed = try isClaimedAfterLock()
       #expect(!isStillClaimed)
+      try await expectClaim(pool)
+    }
+  }
+
+  /// A trace gets events of reads, which a claimed read would not have.
+  @Test func noTracedReadClaimsAReader() async throws {
+    try await withMembers(.init(readers: 1)) { pool in
+      try await expectClaim(pool)
+      let log = TraceLog()
+      let token = pool.trace(.init(), log.receive)
+      func isNextReadClaimed() throws -> Bool {
+        try prepare(pool)
+        return try pool.read { _ in isClaimed(pool) }
+      }
+      let isTracedReadClaimed = try isNextReadClaimed()
+      #expect(!isTracedReadClaimed)
+      #expect(log.take().contains { $0.table == "member" })
+      try await withMembers(.init(readers: 1)) { other in try await expectClaim(other) }
+      pool.removeTrace(token)
       try await expectClaim(pool)
     }
   }

@@ -71,7 +71,7 @@ import Testing
     try withDatabase { db in
       try db.createTable(Member.self)
       let log = TraceLog()
-      db.trace { event in
+      let token = db.trace { event in
         log.receive(event)
         _ = try? db.transaction { db in
           try Member(id: 1_000 + (Member.count().run(db)), name: "\(event.kind)").insert().run(db)
@@ -81,6 +81,8 @@ import Testing
       let events = log.take()
       #expect(try Member.count().run(db) == 10 + events.count)
       #expect(events.filter { $0.kind == .write }.count == 10)
+      // The receiver retains the handle.
+      db.removeTrace(token)
     }
   }
 

@@ -57,7 +57,7 @@ import Testing
       let (hooked, failed) = (TraceLog(), Collected<String>())
       db.onError(atLeast: .warning, hooked.receive)
       db.didFail = { error in failed.append("\(error)") }
-      db.observe(.insert, on: Bicycle.self) { id in
+      db.observe(.insert, on: Bicycle.self) { [unowned db] id in
         if id == 1 { throw SqlError(.full, message: "the disk is full") }
         if id == 2 { throw CancellationError() }
         try db.execute("DELETE FROM missing")
