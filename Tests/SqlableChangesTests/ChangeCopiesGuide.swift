@@ -195,9 +195,7 @@ import Testing
 
   /// The process is suspended after it has read a change. When the process resumes, another owner has applied this
   /// change and a later one.
-  @Test(
-    .enabled(if: TestProgram.isAvailable, "the tests are no program of their own"), .needsFullText,
-    .disabled("the process can stop while it holds the pools' turn to write, and then no other process gets the lease"))
+  @Test(.enabled(if: TestProgram.isAvailable, "the tests are no program of their own"), .needsFullText)
   func theOldBatchOfASuspendedOwnerIsIgnored() async throws {
     try await withDirectoryAsync { directory in
       let pool = try await open(directory)

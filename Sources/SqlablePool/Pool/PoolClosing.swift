@@ -3,6 +3,10 @@ import Glibc
 import SqlableCore
 
 extension SqlitePool {
+  /// The time for which the checkpoint of a closing pool waits for readers of other pools and processes. No connection
+  /// can write meanwhile.
+  private static let closingCheckpoint = Duration.milliseconds(100)
+
   /// Closes the pool: rejects new calls, waits for accepted calls, stops calls that remain after `duration`,
   /// checkpoints the WAL, and closes all handles.
   ///
@@ -94,7 +98,7 @@ extension SqlitePool {
     // Without the turn, skip the checkpoint: another pool is writing, and the commits of that pool checkpoint the WAL.
     if isInTurn, writes {
       try? root.execute("PRAGMA optimize")
-      _ = try? root.checkpoint(.truncate, waitingAtMost: .seconds(configuration.handles.busyTimeout))
+      _ = try? root.checkpoint(.truncate, waitingAtMost: SqlitePool.closingCheckpoint)
     }
     try root.close()
     memory?.remove()

@@ -294,6 +294,25 @@ import Testing
     }
   }
 
+  /// If the checkpoint waited for the read, no connection could write meanwhile.
+  @Test func closeDoesNotWaitForTheReadOfAnotherPool() throws {
+    try withDirectory { directory in
+      let configuration = PoolConfiguration(handles: .init(busyTimeout: 600))
+      let pools = try (1...2).map { _ in
+        try SqlitePool(filepath: directory + "/pool.sqlite", configuration: configuration)
+      }
+      try pools[0].transaction { db in try db.createTable(Member.self) }
+      try pools[1].read { db in
+        #expect(try Member.count().run(db) == 0)
+        try Member(id: 1, name: "Anna").insert().run(pools[0])
+        try pools[0].close()
+        #expect(try Member.count().run(db) == 0)
+      }
+      #expect(try Member.count().run(pools[1]) == 1)
+      try pools[1].close()
+    }
+  }
+
   @Test func closeFailsWhileAClosureRuns() throws {
     try withMembers { pool in
       let (isInside, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
