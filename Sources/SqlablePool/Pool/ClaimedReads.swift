@@ -61,7 +61,7 @@ extension SqlitePool {
       read.thread.pointee.depth = 0
       if isUsable, reader.claim.giveBack(read.thread) { return }
       if !isUsable { reader.discard() }
-      endCall(of: reader, isCounted: true)
+      endCall(of: reader, isCounted: true, isAbandoned: isAbandoned)
     }
   }
 
@@ -85,10 +85,11 @@ extension SqlitePool {
 
   /// Ends a read with the pool's lock, which revokes the claim.
   @discardableResult
-  private func endCall(of reader: PooledHandle, isCounted: Bool) -> PoolCall? {
+  private func endCall(of reader: PooledHandle, isCounted: Bool, isAbandoned: Bool = false) -> PoolCall? {
     let (call, next) = withState { state in
       let call = reader.call
       call?.isCounted = isCounted
+      call?.isAbandoned = isAbandoned
       return (call, call.flatMap { state.endRead($0, reader) })
     }
     if let next { handOn(reader, to: next) }

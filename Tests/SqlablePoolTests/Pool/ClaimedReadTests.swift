@@ -222,6 +222,57 @@ import Testing
     }
   }
 
+  private func claims(_ pool: SqlitePool) -> Int { pool.withState { $0.readers.reduce(0) { $0 + $1.claimCounts.reads } } }
+
+  /// Reads on tasks until a read has claimed its reader.
+  private func expectClaimOfTask(_ pool: SqlitePool) async throws {
+    let (before, end) = (claims(pool), ContinuousClock.now + .seconds(600))
+    while ContinuousClock.now < end {
+      // The second read claims the reader if it runs on the thread of the first.
+      for _ in 0..<2 { _ = try await Member.count().run(pool) }
+      if claims(pool) > before { return }
+    }
+    Issue.record("no read of a task claims its reader; a trace exists: \(pool.traceFlag.isSet)")
+  }
+
+  @Test func readsOfTasksClaimTheirReader() async throws {
+    try await withMembers(.init(readers: 1)) { pool in
+      try await expectClaimOfTask(pool)
+      let reads = pool.statistics.reads
+      for _ in 0..<10 { _ = try await Member.count().run(pool) }
+      #expect(pool.statistics.reads == reads + 10)
+    }
+  }
+
+  /// The claimed read is interrupted, and runs again on a thread of the pool.
+  @Test func aLongReadOfATaskIsCountedOnce() async throws {
+    try await withMembers(.init(readers: 1)) { pool in
+      let long: SQL = """
+        WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 200000) SELECT count(*) FROM c
+        """
+      for _ in 0..<10 {
+        try await expectClaimOfTask(pool)
+        let reads = pool.statistics.reads
+        _ = try await Member.count().run(pool)
+        #expect(try await pool.query(long, as: Int.self) == [200_000])
+        #expect(pool.statistics.reads == reads + 2)
+        #expect(pool.statistics.idleReaders == 1)
+      }
+    }
+  }
+
+  @Test func theErrorOfAReadOfATaskFreesItsReader() async throws {
+    try await withMembers(.init(readers: 1)) { pool in
+      for _ in 0..<10 {
+        try await expectClaimOfTask(pool)
+        _ = try await Member.count().run(pool)
+        await #expect(throws: SqlError.self) { try await pool.query("SELECT none FROM member", as: Int.self) }
+        #expect(pool.statistics.idleReaders == 1)
+        #expect(pool.withState { $0.calls } == 0)
+      }
+    }
+  }
+
   /// Threads claim readers while others close the files, hold reads back and read the statistics.
   @Test func claimsAndTheLockExcludeOneAnother() throws {
     try withMembers(.init(readers: 2)) { pool in
@@ -263,10 +314,4 @@ import Testing
       #expect(pool.withState { $0.calls } == 0)
     }
   }
-}
-
-/// Waits for a condition that another thread makes true.
-private func waitUntil(_ condition: () -> Bool) {
-  let end = ContinuousClock.now + .seconds(600)
-  while !condition(), ContinuousClock.now < end { usleep(500) }
 }
