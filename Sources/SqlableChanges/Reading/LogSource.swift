@@ -298,8 +298,9 @@ private struct ModelImages<Model: Sqlable & Sendable>: SelectOutput {
 
 extension LogSource.Query {
   /// Creates the query of a model's columns. Columns of older log entries are found by name. For a column that the
-  /// table did not have at that time, the query returns the declared default. The query's first value is the name of a
-  /// column of the model that the log did not keep; NULL if the log kept all columns.
+  /// table did not have at that time, the query returns the declared default. The first value of
+  /// a row is NULL if the log kept all columns of the model when the change was logged; otherwise, the name of one of the
+  /// missing columns.
   fileprivate init(of table: TableInfo, in db: SqliteDatabase) throws {
     let entries = try LogEntry.all(in: db).filter { $0.table.isSameName(as: table.name) }
     try LogEntry.current(of: table.name, in: db).checkKeepsColumns(of: table)

@@ -30,7 +30,8 @@ package final class HandleFamily: Sendable {
     /// The number of members at which deallocated members are removed from the list.
     var limit = 16
     var closing: Closing?
-    /// The block of the database, with the number of the handle that holds the block.
+    /// The call of `block` that keeps the other handles from using the database, and the number of its handle; nil
+    /// without such a call.
     var block: (closing: Closing, holder: Int)?
     /// True for a family that the program opened; false for a family that the library opened for a pool, a backup or a
     /// check.

@@ -179,11 +179,12 @@ extension Connection {
   /// the logged table, as in `sqlable_changes_bicycle_insert`. These triggers change no logged table.
   package static let changeTable = "sqlable_changes"
 
-  /// Returns the number of rows that one statement can insert with the same result as one statement for each row. Nil
-  /// for a table that needs one statement for each row.
+  /// Returns the number of rows of an INSERT with several rows. Nil if such an INSERT could have another result than one
+  /// INSERT for each row.
   ///
-  /// An accepted table has no triggers of the program, because they would fire between the rows. The table has no
-  /// conflict clause, which could skip rows, and no foreign key to itself, because a row could reference a later row.
+  /// The results can differ for a table with a trigger of the program, which fires between the rows, for a table with a
+  /// conflict clause, which can skip rows, and for a table with a foreign key to itself, because a row can reference a
+  /// later row.
   func rowsPerInsert(into table: TableInfo) throws -> Int? {
     guard table.count * RowGroup.usualSize <= RowGroup.maximumParameters, table.keyIsRowid,
       table.database.map({ $0.isSameName(as: "main") }) != false

@@ -323,8 +323,8 @@ extension SqlExpression {
 }
 
 extension SqlExpression.Call {
-  /// True if the result depends on the order of rows that the call does not order, or that are equal in the call's
-  /// order.
+  /// True if the result depends on the order in which SQLite passes rows to the function, where the call's ORDER BY
+  /// leaves this order open.
   fileprivate var dependsOnOrder: Bool {
     guard let facts else { return false }
     return facts.has(.takesOrder) || (facts.kind == .window && !facts.has(.equalForPeers))

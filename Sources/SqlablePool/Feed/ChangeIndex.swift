@@ -12,7 +12,7 @@ struct ChangeIndex {
     let since: Int
   }
 
-  /// The observation of all rows of a table. Loops with equal observations share an array of events.
+  /// The observation of all rows of a table. The loops over changes with equal observations share an array of events.
   private struct Everything: Hashable {
     let table: String
     let change: Change?

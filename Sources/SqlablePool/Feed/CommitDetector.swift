@@ -6,13 +6,13 @@ import SqlableCore
 /// 1. A commit is written to the WAL before it becomes visible, and the kernel reports only the write. One event can
 ///    stand for the writes of several commits. So even after a check, another commit might be about to appear. After
 ///    each event, the detector schedules several checks. The pauses between these checks double until a pause reaches
-///    the polling interval. If the monitor does not poll, the checks go on, and each later pause is a quarter longer
-///    than the previous pause. A slow disk or a suspended process can delay the moment at which a commit becomes
+///    the polling interval. If the pool has no polling interval, the checks go on, and each later pause is a quarter
+///    longer than the previous pause. A slow disk or a suspended process can delay the moment at which a commit becomes
 ///    visible; the detection then adds at most a quarter of this delay.
 /// 2. The polling connection's `data_version` also changes with the pool's own commits. If the pool has committed
 ///    between two checks, a change of the version is ambiguous until the writer checks. The writer's `data_version`
 ///    changes only with commits of other connections.
-/// 3. An ambiguity lasts until a later check of the writer begins, or until the loops are notified. A newly opened
+/// 3. An ambiguity lasts until the writer's next check begins, or until the loops over changes are notified. A newly opened
 ///    writer can't resolve the ambiguity, because earlier commits do not change its `data_version`.
 package struct CommitDetector: Hashable, Sendable {
   package enum Finding {

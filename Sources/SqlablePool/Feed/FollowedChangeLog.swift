@@ -101,7 +101,8 @@ final class FollowedChangeLog: Sendable {
 
   func commitEnds() {
     state.withLock { state in
-      // After a failed commit, another schema can get the schema version that the failed commit would have had.
+      // A commit that changes the schema increments the schema version. If such a commit fails, a later commit with
+      // another schema gets the same version.
       if state.isCommitting { state.reader.forgetSchema() }
       (state.isCommitting, state.next) = (false, nil)
     }

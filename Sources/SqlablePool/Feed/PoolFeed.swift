@@ -367,7 +367,8 @@ package final class PoolFeed: CommitSink {
   private func match(isScheduled: Bool = false) -> Matches {
     var matches = Matches()
     subscribers.withLock { subscribers in
-      // Threads take and match commits under the lock, so that matches follow the commit order.
+      // Take the commits from the log and find their subscribers under one lock. With two locks, another thread could
+      // find the subscribers of later commits first.
       let entries = log.withLock { log in
         let entries = log.takeAll()
         if entries.isEmpty, isScheduled { log.isScheduled = false }

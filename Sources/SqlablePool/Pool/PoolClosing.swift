@@ -49,7 +49,7 @@ extension SqlitePool {
     try await onOwnThread { try self.close(within: duration) }
   }
 
-  /// Counts work that uses the file on separate connections, such as a backup. ``close(within:)`` waits for the
+  /// Adds work that opens separate connections to the file, such as a backup. ``close(within:)`` waits for the
   /// work as for a call, and calls `stop` if the work still runs after `duration`. Returns a token for `endWork`.
   package func beginWork(_ stop: @escaping @Sendable () -> Void) throws -> Int {
     try withState { try $0.beginWork(stop, configuration.handles.label) }

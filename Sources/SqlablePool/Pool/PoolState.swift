@@ -314,7 +314,7 @@ extension SqlitePool.State {
     closers = []
   }
 
-  /// Counts work that uses the file with connections of its own. Returns a token for `endWork`.
+  /// Adds work that opens separate connections to the file, such as a backup. Returns a token for `endWork`.
   mutating func beginWork(_ stop: @escaping @Sendable () -> Void, _ label: String?) throws -> Int {
     try checkIsOpen(label)
     calls += 1

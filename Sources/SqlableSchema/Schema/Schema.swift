@@ -194,8 +194,8 @@ struct SchemaComparison: Runnable {
 }
 
 extension DatabaseSchema.Table {
-  /// Returns a column's default that the model neither declares nor could declare; see `hasComputedDefault(for:)`. Nil
-  /// for a column without such a default.
+  /// Returns the default of a column in the database if this default is computed, so that no model can declare it; see
+  /// `hasComputedDefault(for:)`. Nil for another default, and for a column without a default.
   func foreignDefault(of column: String, besides model: DatabaseSchema.Table, _ info: TableInfo) -> SchemaText? {
     guard let existing = self[column: column], let value = existing.defaultValue, existing.generated == nil,
       let declared = model[column: column], declared.defaultValue == nil, declared.generated == nil,

@@ -122,7 +122,7 @@ extension FullTextArguments {
     let tokenizer = { (arguments: FullTextArguments) in arguments.tokenizer ?? ["unicode61"] }
     guard names(self) == names(other), Set(prefixes) == Set(other.prefixes) else { return false }
     let (ownTokenizer, otherTokenizer) = (tokenizer(self), tokenizer(other))
-    // Compare the arguments with their case: an argument can be a list of characters, such as those of `separators`.
+    // Compare the arguments case-sensitively: the argument of `separators` is a list of characters.
     return ownTokenizer.first?.foldedName == otherTokenizer.first?.foldedName
       && ownTokenizer.dropFirst() == otherTokenizer.dropFirst()
   }

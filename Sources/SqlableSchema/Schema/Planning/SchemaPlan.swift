@@ -115,7 +115,7 @@ public struct SchemaPlan: Sendable, Hashable, Codable {
   /// A query for the ids of rows that do not fit a change.
   struct Diagnosis: Sendable, Hashable, Codable {
     let column: String?
-    /// The problem with the rows, as a predicate: `have the same name as others`.
+    /// The problem, as the end of a sentence that begins with "The rows": `have the same name as others`.
     let fault: String
     /// A query that selects the ids of at most ten rows with this problem.
     let sql: String
