@@ -295,7 +295,8 @@ struct BikeIndexProcess {
       // Not the pool's monitor, which also reads the log.
       guard event.sql.contains("\"kind\""), event.sql.contains("LIMIT"), event.rowsRead > 0 else { return }
       switch step[0] {
-      case "stop" where isLast(): kill(getpid(), SIGSTOP)
+      // Not `kill`, after which this thread could run on until another thread gets the signal.
+      case "stop" where isLast(): raise(SIGSTOP)
       case "read" where isLast():
         let delay = UInt32.random(in: 0..<20_000)
         Thread.detachNewThread {
