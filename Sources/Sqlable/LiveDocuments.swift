@@ -10,9 +10,11 @@ extension AnyStatement {
   /// for try await result in search.updates(in: pool, onlyChanges: true) { try send(result) }
   /// ```
   ///
-  /// For a statement that reads whole rows of one model, counts them or tests whether they exist, the live result
-  /// evaluates the filter for changed rows. Commits without matching rows then cause no new read. Without
-  /// `onlyChanges`, a client can detect commits that change only rows that a policy hides.
+  /// If the statement reads whole rows of one model, counts them or tests whether they exist, the live result tests the
+  /// rows of each commit against the statement's filter. If no changed row matches, the statement does not run again.
+  ///
+  /// Without `onlyChanges`, a client can receive an equal result again after a commit. From such a result, the client
+  /// can infer that the commit changed only rows that the policy hides.
   ///
   /// The live result throws `.invalidStatement` for a statement that writes.
   public func updates(

@@ -23,7 +23,7 @@ private struct Advising<Work: Runnable>: Runnable {
 }
 
 extension Runnable {
-  /// Proposes indexes for tables that the statement scans completely to find a part of the rows.
+  /// Proposes indexes that avoid the statement's full table scans.
   ///
   /// ```swift
   /// for index in try Bicycle.read().filter(Bicycle.name == "Trek").advice(db) { print(index.sql) }
@@ -40,7 +40,7 @@ extension Runnable {
     try db.run(Advising(work: self), file: file, line: line)
   }
 
-  /// Proposes indexes for tables that the statement scans completely to find a part of the rows.
+  /// Proposes indexes that avoid the statement's full table scans.
   ///
   /// Throws `.misuse` for SQL text, and on a remote database.
   public func advice(

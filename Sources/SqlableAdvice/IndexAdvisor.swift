@@ -3,8 +3,8 @@ import SqlableCore
 import SqlableTracing
 
 extension TraceOptions {
-  /// True if events of reads and writes get index advice. The advice proposes indexes for tables that a statement scans
-  /// completely to find a part of the rows. Default: false.
+  /// True if events of reads and writes get index advice. The advice proposes indexes that avoid full table scans.
+  /// Default: false.
   ///
   /// The indexes are tested in a copy of the schema, on a separate thread and connection. For statements whose SQL
   /// differs only in values, the test runs at most once a minute. The event is delivered on the separate thread, some
@@ -92,7 +92,8 @@ final class IndexAdvisor: AdvisingEvents {
   }
 
   private static func advice(for sql: String, on db: SqliteDatabase) -> [String] {
-    // A call that closes the file can't close the handle of `openApart`. `begin` makes such a call wait for the advice.
+    // Calls such as `withClosed` close all connections to the file, but do not know the handle that `openApart`
+    // returns. `begin` makes these calls wait until that handle is closed.
     guard (try? db.family.begin(.init(callSite: "index advice"), for: db, until: .now)) != nil else { return [] }
     defer { db.family.endClosing() }
     guard let handle = try? db.openApart() else { return [] }

@@ -3,8 +3,7 @@ import SqlableQueries
 import SqlableSchema
 
 extension SqliteDatabase {
-  /// Returns `CREATE INDEX` statements for tables that the SQL text would scan completely to find some of the tables'
-  /// rows.
+  /// Returns `CREATE INDEX` statements that avoid full table scans of the SQL text.
   func advice(forText sql: String) throws -> [String] {
     try withoutTracing {
       let copy = try SchemaCopy(of: openConnection(), functions: functions)
@@ -22,7 +21,8 @@ extension SqliteDatabase {
 extension SchemaCopy {
   private static var maximumCandidates: Int { 32 }
 
-  /// Returns indexes on the columns that an SQL text compares or sorts by. SQLite's planner ignores a wrong guess.
+  /// Returns candidate indexes on the columns that an SQL text uses in comparisons, GROUP BY or ORDER BY. The columns
+  /// are guessed from the tokens. A wrong guess does no harm, because SQLite's planner does not use such an index.
   fileprivate func candidates(for sql: String) throws -> [(name: String, sql: String)] {
     let words = DetachedSQLToken.words(of: sql)
     let names = Set(words.filter(\.isName).map(\.text.foldedName))

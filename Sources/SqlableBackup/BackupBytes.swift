@@ -9,10 +9,10 @@ extension SqliteDatabase {
   /// for try await chunk in db.backupBytes() { try await upload.append(chunk) }
   /// ```
   ///
-  /// The bytes are those of the file that ``backup(to:_:)-(String,_)`` creates. Each loop first makes a checked copy in
-  /// a temporary file, then reads the file. All chunks contain `chunkSize` bytes, except that the last chunk can be
-  /// shorter. The temporary file loses its name before the first chunk, and its space is freed when the loop ends.
-  /// Throws the errors of the backup.
+  /// The bytes are those of the file that ``backup(to:_:)-(String,_)`` creates. Each `for` loop over the sequence first
+  /// makes a checked copy in a temporary file, then reads the file. All chunks contain `chunkSize` bytes, except that
+  /// the last chunk can be shorter. The temporary file is unlinked before the first chunk, so the system frees its
+  /// space when the loop or the process ends. Throws the errors of the backup.
   ///
   /// The temporary file is created in `directory`. If `directory` is nil, the file is created in the directory of the
   /// database. For an in-memory database, the file is created in the directory for temporary files.
@@ -46,7 +46,7 @@ struct BackupBytes: AsyncSequence, Sendable {
     /// Returns the next chunk; nil after the last chunk.
     mutating func next() async throws -> [UInt8]? {
       guard !isDone else { return nil }
-      // After an error, the loop ends too, because later bytes would not continue the earlier bytes.
+      // End the loop after an error too: a later chunk would leave a gap after the last delivered chunk.
       isDone = true
       let (bytes, position) = (bytes, position)
       let stop = BackupStop(bytes.db.configuration, bytes.options, deadline: Deadline.current)

@@ -60,9 +60,9 @@ package final class BackupSource: @unchecked Sendable {
 
   /// Opens a file read-only. Uses the functions and the label of `handle`.
   ///
-  /// Opening a file in WAL mode creates two more files, which a read-only connection can't delete. If no other
-  /// connection has the file open, SQLite therefore reads the file as immutable. In this case, ``checkUnchanged()``
-  /// detects writes.
+  /// A connection to a file in WAL mode creates a `-wal` and a `-shm` file, and a read-only connection can't delete
+  /// them. If a file in WAL mode has no `-wal` file yet, the file is therefore opened as immutable: SQLite then creates
+  /// neither file and takes no locks. In this case, ``checkUnchanged()`` detects writes.
   package static func file(_ path: String, for handle: SqliteDatabase?, _ stop: BackupStop) throws -> BackupSource {
     try BackupTarget.check(path)
     guard let info = FileIdentity.info(path) else { throw SqlError.system("find the backup", path, errno) }
@@ -191,7 +191,7 @@ package final class BackupSource: @unchecked Sendable {
         left = copy.remaining
         copied += min(options.pagesPerStep, copy.total)
         let progress = BackupProgress(copiedPages: copy.total - left, totalPages: copy.total, pageSize: pageSize)
-        // Ignore an error of the progress closure after the commit, because it can't stop the restore any more.
+        // Ignore an error of the progress closure after the commit, because the restore can't be stopped any more.
         if isDone, commit != nil { try? options.progress?(progress) } else { try options.progress?(progress) }
         if let limit = options.bytesPerSecond, !isDone {
           let due = Double(copied) * Double(pageSize) / Double(limit)

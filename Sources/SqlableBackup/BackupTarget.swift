@@ -76,8 +76,8 @@ package struct BackupTarget {
         "the target of the backup \(difference); use replacesOtherKeys to replace the target: \(path)")
   }
 
-  /// Checks that the target can be replaced: the target is empty or a database, and no leftover WAL could be applied to
-  /// the copy.
+  /// Checks that the target can be replaced: the target is empty or a database, and has no leftover WAL that SQLite
+  /// would apply to the copy.
   ///
   /// A WAL does not contain the name of its database file. If an old WAL stays beside the new file, the next connection
   /// reads pages from the old WAL, and the copy is damaged. In WAL mode, the WAL exists until the last connection

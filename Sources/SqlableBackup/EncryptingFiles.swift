@@ -19,8 +19,8 @@ extension SqliteDatabase {
   /// files and earlier backups stay as they are. Other processes must close the file before this call, and must open it
   /// with the key afterwards.
   ///
-  /// The disk needs space for two more copies of the file. The deleted journal held the plain pages, which stay in free
-  /// blocks of the disk.
+  /// The disk needs space for two more copies of the file. During the encryption, a journal file contains the plain
+  /// pages. After the journal is deleted, these pages remain in free blocks of the disk.
   ///
   /// An error leaves the file plain and complete. Throws:
   ///

@@ -84,8 +84,9 @@ extension SqlitePool {
   /// Copies the database into a new file with another key, with other cipher settings, or without encryption.
   ///
   /// See ``SqliteDatabase/export(to:key:cipher:checks:)``. The deadline of ``withDeadline(_:_:)`` ends the export.
-  /// Closing the pool waits for the export as for a call. After the time of `close(within:)`, an export that still runs
-  /// is stopped and throws `.closed`. Blocks the thread. In `async` code, use the overload with `await`.
+  /// `close` waits for a running export, as for any call. If the export still runs after the time of `close(within:)`,
+  /// the pool stops the export, and the export throws `.closed`. Blocks the thread. In `async` code, use the overload
+  /// with `await`.
   public func export(
     to path: String, key: EncryptionKey?, cipher: CipherSettings = CipherSettings(), checks: BackupChecks = .integrity
   ) throws {

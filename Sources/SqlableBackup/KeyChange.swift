@@ -90,7 +90,8 @@ struct KeyChange {
 
   /// Calls `body` while no call runs in the pools of these families, and no other call can close the file.
   ///
-  /// All calls close the families in the order of their creation, so that two calls can't wait for each other.
+  /// Concurrent key changes close the families in the same order, the order of creation. Otherwise, two key changes
+  /// could each wait for a family that the other has closed.
   private func closing(_ families: ArraySlice<HandleFamily>, _ body: () throws -> Void) throws {
     guard let family = families.first else { return try body() }
     if let pool = family.pool as? SqlitePool {

@@ -23,8 +23,8 @@ extension PartialFile {
     }
   }
 
-  /// Changes the header so that the file does not require WAL mode. SQLite has copied the requirement with the first
-  /// page. A file in WAL mode can't be opened in a read-only directory.
+  /// Changes the header so that the file does not require WAL mode. The first page of a WAL database marks the file as
+  /// WAL, and the copy contains this page. SQLite can't open a file with this mark in a read-only directory.
   package func removeNeedForWAL(_ cipher: Cipher? = nil) throws {
     // Only SQLite can change the header of an encrypted file.
     if let cipher { return try Connection.closeWAL(ofFileAt: path, label: nil, cipher) }

@@ -9,8 +9,8 @@ extension SqlitePool {
   /// ```
   ///
   /// See ``SqliteDatabase/backup(to:_:)-(String,_)``. The backup uses neither the writer nor a reader. The deadline of
-  /// ``withDeadline(_:_:)`` ends the backup; the deadline in the pool's configuration does not. Closing the pool waits
-  /// for the backup as for a call. If the backup still runs after the time of `close(within:)`, the pool stops the
+  /// ``withDeadline(_:_:)`` ends the backup; the deadline in the pool's configuration does not. `close` waits for a
+  /// running backup, as for any call. If the backup still runs after the time of `close(within:)`, the pool stops the
   /// backup, and the backup throws `.closed`. Blocks the thread. In `async` code, use the overload with `await`.
   public func backup(to path: String, _ options: BackupOptions = BackupOptions()) throws {
     try backingUp(options) { [root] stop in try root.writeBackup(to: path, options, stop) }
@@ -47,8 +47,8 @@ extension SqlitePool {
   /// ```
   ///
   /// See ``SqliteDatabase/restore(from:_:)``. Reads continue during the restore and return the old contents. The pool
-  /// checks the backup before the call gets the writer; from then on, the deadline in the pool's configuration also
-  /// applies. Blocks the thread. In `async` code, use the overload with `await`.
+  /// first checks the backup without the writer. The deadline in the pool's configuration starts after this check, when
+  /// the call waits for the writer. Blocks the thread. In `async` code, use the overload with `await`.
   public func restore(
     from path: String, _ options: BackupOptions = BackupOptions(), file: StaticString = #fileID, line: UInt = #line
   ) throws {

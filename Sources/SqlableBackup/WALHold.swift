@@ -3,10 +3,11 @@ import SqlableCore
 
 /// A read transaction that prevents a reset of the WAL, so that a ``WALReader`` can read the commits in the WAL.
 ///
-/// SQLite resets the WAL when the whole WAL is in the database file and no reader needs the WAL. A reader whose
-/// snapshot is in the WAL prevents the reset. A reader whose snapshot is only in the database file prevents checkpoints
-/// from copying the WAL into the file. With such a reader, the WAL can be reset once but not twice, and all frames of
-/// the WAL are newer than the snapshot.
+/// SQLite resets the WAL when a checkpoint has copied all frames to the database file and no reader uses the WAL. If
+/// the hold's snapshot uses frames of the WAL, SQLite can't reset the WAL.
+///
+/// If the snapshot uses only the database file, SQLite can reset the WAL once. The hold then prevents checkpoints, so a
+/// second reset can't follow. After the first reset, all frames of the WAL are newer than the snapshot.
 ///
 /// Safe as `@unchecked Sendable`: only one thread at a time uses the hold.
 package final class WALHold: @unchecked Sendable {

@@ -3,8 +3,9 @@ import SqlableCore
 
 /// A reader of a WAL file, which returns the transactions that other connections commit.
 ///
-/// Reading after a position is safe only while a read transaction prevents a second reset of the WAL; see
-/// ``WALHold``. SQLite locks no bytes of the WAL file, so closing the descriptor releases no locks.
+/// Reading after a position is safe only while a read transaction prevents a second reset of the WAL; see ``WALHold``.
+/// When a descriptor is closed, POSIX releases all locks of the process on the file. Here this is harmless, because
+/// SQLite never locks the WAL file.
 ///
 /// Safe as `@unchecked Sendable`: only one thread at a time uses the reader.
 package final class WALReader: @unchecked Sendable {

@@ -208,8 +208,8 @@ final class ClusterFeed: Sendable {
     return nil
   }
 
-  /// Returns the values of a list of SQL literals that SQLite's quote() wrote, as a text in a blob. Empty for NULL; nil
-  /// if the text is not UTF-8.
+  /// Parses a list of SQL literals, such as `1, 'a'`, that SQLite's quote() wrote. The list is the text of a blob.
+  /// Returns no values for NULL, and nil if the text is not UTF-8.
   private func list(_ text: DatabaseValue) -> [DatabaseValue]? {
     guard case .blob(let bytes) = text else { return [] }
     guard let text = String(validating: bytes, as: UTF8.self) else { return nil }

@@ -29,7 +29,7 @@ extension ClusterWriter {
     var attempts = 0
     while let deadline = latestDeadline() {
       do {
-        // Wait for the turn until the latest deadline of all writes. Each write ends at its own deadline.
+        // Wait for the turn until the latest deadline of all waiting writes. Each write still ends at its own deadline.
         try await turn.take(before: deadline, late: .late("other transactions held the writer until the deadline"))
         defer { turn.giveBack() }
         let session = try await openSession(before: deadline)

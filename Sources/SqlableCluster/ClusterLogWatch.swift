@@ -59,8 +59,8 @@ final class ClusterLogWatch: Sendable {
     }
   }
 
-  /// Wakes the loops if the log has changed since the last mark; nil before the first read. Returns the present mark;
-  /// nil if the client was released.
+  /// Reads the log's mark, and wakes the loops if the mark differs from `last`. `last` is nil for the first read.
+  /// Returns the new mark; nil if the client was released.
   private func readIfOpen(_ cluster: SqliteCluster?, after last: LogMark?) async -> LogMark? {
     guard let cluster else { return nil }
     let mark: LogMark

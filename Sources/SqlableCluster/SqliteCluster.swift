@@ -142,8 +142,8 @@ public final class SqliteCluster: SqlTransport, CheckingTransport {
     }
   }
 
-  /// Calls `body` in a separate transaction. If a record is passed, a query for the record determines an unknown
-  /// outcome. No other call uses the same record.
+  /// Calls `body` in a separate transaction. If the outcome of the commit is unknown, and `record` is not nil, the
+  /// client reads the record to learn whether the commit is stored. No other call uses the same record.
   func transaction<Value>(
     _ record: TransactionRecord? = nil, enforcesForeignKeys: Bool, before deadline: ContinuousClock.Instant,
     isolation: isolated (any Actor)? = #isolation, _ body: (ClusterTransaction) async throws -> Value

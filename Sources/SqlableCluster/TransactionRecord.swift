@@ -5,8 +5,9 @@ import Foundation
 /// A record that ensures that a transaction is stored only once, even if the call is repeated. The record contains the
 /// transaction's id, and is stored in the same commit.
 ///
-/// The record also contains the number of the stored attempt. A call that has the answers of an attempt with an unknown
-/// outcome compares the numbers: another call with the same id might have stored its own attempt.
+/// The record also contains the number of the stored attempt. If the outcome of a commit is unknown, the call reads
+/// this number. The call returns the answers of its own attempt only if its own attempt was stored, and not that of
+/// another call with the same id.
 struct TransactionRecord: Sendable {
   let id: UUID
   /// The time for which ids are stored.

@@ -41,16 +41,17 @@ extension ModelDeclaration {
     let variable = property.variable
     let specifier = variable.bindingSpecifier
     mistakes.add(
-      "\(property.plainName) is a let with an initial value, so a row can't set it", "constant", at: property.binding,
+      "\(property.plainName) is a let with an initial value, so init(row:) can't set \(property.plainName)", "constant",
+      at: property.binding,
       .replace("make it a var", specifier, with: specifier.with(\.tokenKind, .keyword(.var))),
-      .replace("leave it out of the table", variable, with: variable.with(attribute: "@Transient")))
+      .replace("mark the property @Transient", variable, with: variable.with(attribute: "@Transient")))
   }
 
   private mutating func checkTransient(_ property: ModelProperty) {
     let variable = property.variable
     for attribute in property.attributes where attribute.kind != .transient {
       mistakes.add(
-        "\(property.plainName) is not stored, so \(attribute.name) has no effect", "transient", at: attribute.syntax,
+        "\(property.plainName) is @Transient, so \(attribute.name) has no effect", "transient", at: attribute.syntax,
         .remove(attribute.syntax, of: variable))
     }
     guard property.initialValue == nil, property.isLet || !property.isOptional else { return }
@@ -61,7 +62,7 @@ extension ModelDeclaration {
       equal: .equalToken(leadingTrivia: .space, trailingTrivia: .space), value: ExprSyntax("\(raw: "<#value#>")"),
       trailingTrivia: binding.accessorBlock == nil ? [] : .space)
     mistakes.add(
-      "\(property.plainName) is not stored in the table, and needs an initial value, because a row has none",
+      "@Transient \(property.plainName) needs an initial value, because a row has no value for \(property.plainName)",
       "transientValue", at: binding,
       .replace("give it a value", binding, with: value.with(\.trailingTrivia, [])))
   }
@@ -93,7 +94,8 @@ extension ModelDeclaration {
   private mutating func checkEmbedded(_ property: ModelProperty) {
     if role == .embedded, let attribute = property.attribute(.embedded) {
       mistakes.add(
-        "an embedded struct can't embed another", "embedded", at: attribute.syntax,
+        "an embedded struct can't have an @Embedded property; declare each column as a property", "embedded",
+        at: attribute.syntax,
         .remove(attribute.syntax, of: property.variable))
     }
     for attribute in property.attributes where attribute.kind != .embedded {
@@ -115,7 +117,7 @@ extension ModelDeclaration {
       if kind == .nestedOptional, let wrapped = type.wrappedType {
         fixIts = [.replace("remove one of the optionals", type, with: wrapped.unparenthesized)]
       } else if property.attributes.isEmpty, hasValue {
-        fixIts = [.replace("leave it out of the table", variable, with: variable.with(attribute: "@Transient"))]
+        fixIts = [.replace("mark the property @Transient", variable, with: variable.with(attribute: "@Transient"))]
       }
       mistakes.add(kind.message(property.plainName), "unstorable", at: type, fixIts)
     }
@@ -280,7 +282,7 @@ extension ModelDeclaration {
         if variable.propertyAttributes.contains(where: { $0.kind == .transient }) { continue }
         mistakes.add(
           "a stored property inside #if can't be a column; declare the property outside", "conditional", at: binding,
-          .replace("leave it out of the table", variable, with: variable.with(attribute: "@Transient")))
+          .replace("mark the property @Transient", variable, with: variable.with(attribute: "@Transient")))
       }
     }
   }

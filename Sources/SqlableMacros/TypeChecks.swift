@@ -84,7 +84,7 @@ extension ModelDeclaration {
       let modifier = syntax.asProtocol(WithModifiersSyntax.self)?.modifiers.first(where: { $0.name.text == "private" })
     {
       mistakes.add(
-        "an extension can't see \(name.text): a nested type must be at least fileprivate", "private",
+        "the macro's extension can't access the private type \(name.text); make \(name.text) fileprivate", "private",
         at: modifier,
         .replace("make it fileprivate", modifier, with: modifier.with(\.name, .identifier("fileprivate"))))
     }
@@ -92,7 +92,8 @@ extension ModelDeclaration {
       guard let group = type.asProtocol(DeclGroupSyntax.self), Access(group.modifiers) == .private else { continue }
       let outer = group.asProtocol(NamedDeclSyntax.self)?.name.text ?? ""
       mistakes.add(
-        "an extension can't see \(name.text) inside \(outer); make \(outer) fileprivate", "private", at: name)
+        "the macro's extension can't access \(name.text) in the private type \(outer); make \(outer) fileprivate",
+        "private", at: name)
     }
   }
 
@@ -146,7 +147,7 @@ extension ModelDeclaration {
     mistakes.add(
       "a table can't have two primary keys; declare a key of several columns in tableConstraints", "keys",
       at: second.syntax,
-      .replace("declare a key of both", memberBlock, with: members(without: keys, adding: access.text + declaration)))
+      .replace("declare a compound key", memberBlock, with: members(without: keys, adding: access.text + declaration)))
   }
 
   /// Returns the type's members without the attributes of these keys, and with an additional declaration of the
@@ -205,7 +206,8 @@ extension ModelDeclaration {
     var plain = second.syntax
     (plain.leftParen, plain.arguments, plain.rightParen) = (nil, nil, nil)
     mistakes.add(
-      "a table can't have two full-text indexes; \(telling[0].plainName) already has the arguments of the index",
+      "only one @FullText of a table can have arguments, and \(telling[0].plainName) already has arguments; remove the "
+        + "arguments here",
       "fullText",
       at: second.syntax, .replace("remove the arguments", second.syntax, with: plain))
   }

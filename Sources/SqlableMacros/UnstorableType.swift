@@ -65,7 +65,8 @@ extension UnstorableKind {
     case .tuple:
       "a column can't store a tuple; declare a struct that conforms to SqlJSON, or mark \(property) @Transient"
     case .function: "a column can't store a function; mark \(property) @Transient"
-    case .existential: "a column stores values of one type; give \(property) a concrete type, or mark it @Transient"
+    case .existential:
+      "a column can't store values of different types; give \(property) a concrete type, or mark \(property) @Transient"
     case .metatype: "a column can't store a metatype; mark \(property) @Transient"
     case .nestedOptional: "a column has one NULL, but \(property) has two kinds of nil; remove one of the optionals"
     }

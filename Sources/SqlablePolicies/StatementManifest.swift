@@ -99,7 +99,7 @@ public struct StatementManifest: Sendable {
       case .hash(let hash): names[hash] ?? ByteComparedName(wrappedValue: nil)
       }
     guard let approved = approved[key] else {
-      throw SqlError.invalidStatement("no approved statement has this name or hash")
+      throw SqlError.invalidStatement("the manifest has no statement with the name or hash of the request")
     }
     let decoder = try DocumentDecoder(rules.modelTables(), rules)
     decoder.arguments = try approved.arguments(programValues, values)
@@ -119,14 +119,16 @@ extension StatementManifest.Approved {
     var arguments = requestValues
     for (name, value) in programValues {
       let key = ByteComparedName(wrappedValue: name)
-      guard arguments[key] == nil else { throw refusal("the request can't set this parameter", of: name) }
+      guard arguments[key] == nil else {
+        throw refusal("only the program can set the parameter; remove the parameter from the request", of: name)
+      }
       arguments[key] = value
     }
     for key in requestValues.keys where !parameters.contains(key) {
-      throw refusal("the statement has no such parameter", of: key.wrappedValue)
+      throw refusal("the request sets a parameter that the statement does not have", of: key.wrappedValue)
     }
     for key in parameters where arguments[key] == nil {
-      throw refusal("the parameter has no value", of: key.wrappedValue)
+      throw refusal("the request does not set a parameter of the statement", of: key.wrappedValue)
     }
     return arguments
   }
@@ -176,7 +178,9 @@ extension DocumentDecoder {
   }
 
   private func values(_ document: Document) throws -> [ByteComparedName: DatabaseValue] {
-    guard case .object(let members) = document else { throw failure("the values must be an object") }
+    guard case .object(let members) = document else {
+      throw failure("the key \"with\" of a request must be an object of parameter values")
+    }
     var values: [ByteComparedName: DatabaseValue] = [:]
     for member in members {
       enter(member.key)

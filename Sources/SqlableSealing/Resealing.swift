@@ -95,7 +95,7 @@ private struct ResealRun: Sendable {
     _ column: TypedColumn<Model, Value>, _ keys: KeyRing, _ limit: Int, _ earlierPlace: SealedPlace?
   ) throws {
     guard limit > 0 else {
-      throw SqlError.misuse("a key rotation needs at least one row per transaction")
+      throw SqlError.misuse("the argument `rows` of reseal must be at least 1")
     }
     (sealedPlace, isDeterministic) = (column.sealedPlace, Value.isDeterministic)
     (self.keys, self.limit, self.earlierPlace) = (keys, limit, earlierPlace)
@@ -205,7 +205,8 @@ extension Connection {
     let shape = try keyShape(ofTable: name)
     if !shape.isWithoutRowid, let rowid = String.rowidName(avoiding: shape.row.names) { return [rowid] }
     guard !shape.names.isEmpty else {
-      throw SqlError(.schema(.missingTable(name)), message: "no such table with a rowid or primary key: \(name)")
+      throw SqlError(
+        .schema(.missingTable(name)), message: "table \(name) does not exist, or has no rowid or primary key")
     }
     return shape.names
   }

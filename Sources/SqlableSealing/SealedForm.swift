@@ -61,7 +61,7 @@ enum SealedForm {
     let id = keyId(of: bytes)
     guard let key = keys[id] else {
       throw sealedPlace.located(
-        SqlError(.wrongKey, message: "the key ring has no key \(id) to open the value"))
+        SqlError(.wrongKey, message: "the key ring lacks key \(id), which sealed the value; add the key to the ring"))
     }
     let secret = header.first == deterministic ? key.deterministic : key.random
     do {

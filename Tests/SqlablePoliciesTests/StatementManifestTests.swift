@@ -56,7 +56,8 @@ import Testing
     #expect(manifest.sha256(of: "none") == nil)
     #expect(try manifest.statement(json: data(#""run":{"sha256":"\#(hash)"}"#)).kind == .count)
     #expect(
-      error(#""run":{"sha256":"\#(hash.dropLast())0"}"#)?.message == "no approved statement has this name or hash")
+      error(#""run":{"sha256":"\#(hash.dropLast())0"}"#)?.message
+        == "the manifest has no statement with the name or hash of the request")
   }
 
   @Test func aDocumentHasTheSameHashUnderEveryName() throws {
@@ -69,17 +70,18 @@ import Testing
 
   @Test func unapprovedRequestsAreRefused() {
     for (body, message, path) in [
-      (#""run":"none""#, "no approved statement has this name or hash", nil),
-      (#""run":"cou\u0000nt""#, "no approved statement has this name or hash", nil),
+      (#""run":"none""#, "the manifest has no statement with the name or hash of the request", nil),
+      (#""run":"cou\u0000nt""#, "the manifest has no statement with the name or hash of the request", nil),
       (#""count":{"from":"account"}"#, "a request has an unknown key", "count"),
       (
         #""run":{"count":{"from":"account"}}"#,
         #"the value of "run" must be a name, or an object with the key "sha256""#, "run"
       ),
       (#""with":{}"#, #"a request needs the key "run""#, nil),
-      (#""run":"paint","with":{"id":1}"#, "the parameter has no value", "with.color"),
+      (#""run":"paint","with":{"id":1}"#, "the request does not set a parameter of the statement", "with.color"),
       (
-        #""run":"paint","with":{"id":1,"color":"red","owed":2}"#, "the statement has no such parameter", "with.owed"
+        #""run":"paint","with":{"id":1,"color":"red","owed":2}"#,
+        "the request sets a parameter that the statement does not have", "with.owed"
       ),
       (
         #""run":"paint","with":{"id":{"column":"id"},"color":"red"}"#, "expected a value, found a term", "with.id"

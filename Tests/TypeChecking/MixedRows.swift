@@ -25,7 +25,7 @@ func rows(db: SqliteDatabase, boss: Alias<Person>) throws {
   _ = try Car.select(Car.name, Car.name, Car.name, Car.name, Car.name, Car.name).first(db)?.1
   let q = Car.select(Car.name, Car.price, Car.seats, Car.soldAt, Car.color, Car.ownerId).named("c"); let _: Select<(String, Double, Int, Date, String?, Int?, Person?)> = q.read().leftJoin(Person.self, on: q.columns.5 == Person.id)
   let q = Car.select(Car.name, Car.price, Car.seats, Car.soldAt, Car.color, Car.ownerId).named("c"); let _: Select<(String, Double, Int, Date, String?, Int?, Person?)> = q.read().leftJoin(Person.self, on: Person.id == q.columns.5)
-  _ = values([(1, "a"), (2, 3)]) // refused: the rows have different types, or contain something that is not a value
+  _ = values([(1, "a"), (2, 3)]) // refused: the rows of values(_:) must have equal types, and each type must conform to SqlValue
   _ = values([(1, "a"), (2, "b")])
   _ = Car.read().filter(2 * Car.price > 3)
   _ = Car.name * 2 // refused: the value has a different type than the term on the left

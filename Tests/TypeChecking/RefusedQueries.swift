@@ -81,7 +81,7 @@ func names(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: C
   _ = Alias(Car.self, "c")[Person.name] // refused: cannot convert value of type 'TypedColumn<Person, String>' to expected argument type 'TypedColumn<Car, String>'
   _ = Alias(Car.self, "c")["name"] // refused: cannot convert value of type 'String' to expected argument type 'Column'
   _ = Alias(Car.self, "c")[Car.name] == 5 // refused: the value has a different type than the term on the left
-  _ = values([NoValue()]) // refused: the rows have different types, or contain something that is not a value
+  _ = values([NoValue()]) // refused: the rows of values(_:) must have equal types, and each type must conform to SqlValue
   let (_, _, _) = Car.select(Car.name, Car.price).named("c").columns // refused: '(TypedExpression<String>, TypedExpression<Double>)' is not convertible to '(TypedExpression<String>, TypedExpression<Double>, _)', tuples have a different number of elements
   let q = Car.select(Car.price, Car.name).named("c"); _ = q.columns.1 == 5 // refused: the value has a different type than the term on the left
   let q = Car.select(Car.price, Car.name).named("c"); _ = Car.name == q.columns.0 // refused: binary operator '==' cannot be applied to operands of type 'TypedColumn<Car, String>' and 'TypedExpression<Double>'

@@ -78,7 +78,7 @@ func positions(row: ReadRow, dynamic: DynamicRow, table: TableRow) throws {
   let _: Int = try row.get(Car.name) // refused: cannot convert value of type 'String' to specified type 'Int'
   _ = try row["name"] // refused among others: value of type 'ReadRow' has no subscripts
   _ = try dynamic["name"] as String // refused among others: value of type 'DynamicRow' has no subscripts
-  _ = try dynamic.get(Car.name) // refused: 'get' is unavailable: the row has names instead of a model's columns; use get(_:as:) with a name
+  _ = try dynamic.get(Car.name) // refused: 'get' is unavailable: a DynamicRow has no model; read the column by name: get(_:as:)
   _ = try row.get(at: 0, as: NoValue.self) // refused: instance method 'get(at:as:)' requires that 'NoValue' conform to 'SqlValue'
 }
 

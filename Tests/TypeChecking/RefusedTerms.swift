@@ -56,8 +56,8 @@ func texts(text: String, number: Int, date: Date) throws {
   _ = Car.price * Car.name // refused: requires the types 'Double' and 'String' be equivalent
   _ = Car.name.abs() // refused: referencing instance method 'abs()' on 'TypedColumn' requires that 'String' conform to 'SqlNumber'
   _ = Car.name.round() // refused: referencing instance method 'round' on 'TypedTerm' requires that 'String' conform to 'BinaryFloatingPoint'
-  _ = Car.price.lowercase() // refused: only text has letters
-  _ = Car.price.like("%x%") // refused: only text matches a pattern
+  _ = Car.price.lowercase() // refused: lowercase() needs a text term
+  _ = Car.price.like("%x%") // refused: like(_:escape:) needs a text term
   _ = Car.seats.length() // refused: no exact matches in call to instance method 'length'
   _ = Car.seats.concatenated("x") // refused: only text can be concatenated, with values of the same type
   _ = Car.name.concatenated(5) // refused: only text can be concatenated, with values of the same type
@@ -71,17 +71,17 @@ func texts(text: String, number: Int, date: Date) throws {
   _ = Car.name.regexp(/x/) // refused: instance method 'regexp' requires that 'Regex<Substring>' conform to 'TextTerm'
   _ = Car.seats.glob("x") // refused: referencing instance method 'glob' on 'TypedColumn' requires that 'Int' conform to 'SqlText'
   _ = Car.name.like(5) // refused: cannot convert value of type 'Int' to expected argument type 'String'
-  _ = Car.name.ifNull("x") // refused: only a nullable term has NULL to replace; after an outer join use optional.ifNull(_:)
-  _ = Car.name.ifNull(Person.name) // refused: only a nullable term has NULL to replace
+  _ = Car.name.ifNull("x") // refused: ifNull(_:) needs a term that can be NULL; after an outer join use optional.ifNull(_:)
+  _ = Car.name.ifNull(Person.name) // refused: ifNull(_:) needs a term that can be NULL
   _ = Car.name.optional.ifNull("x")
-  _ = Boat.name.ifNull("x") // refused: only a nullable term has NULL to replace
-  _ = Boat.length.ifNull(0) // refused: only a nullable term has NULL to replace
+  _ = Boat.name.ifNull("x") // refused: ifNull(_:) needs a term that can be NULL
+  _ = Boat.length.ifNull(0) // refused: ifNull(_:) needs a term that can be NULL
   _ = Boat.name.sum() // refused: only numbers have a sum; a type that is stored as a number can conform to SqlNumber
   _ = Boat.name.average() // refused: only numbers have an average
-  _ = Boat.length.like("x%") // refused: only text matches a pattern
-  _ = Boat.length.contains("x") // refused: only text contains text
-  _ = Boat.length.lowercase() // refused: only text has letters; conform a type stored as text to SqlText, or use TextTerm in generic code
-  _ = Boat.length.uppercase() // refused: only text has letters
+  _ = Boat.length.like("x%") // refused: like(_:escape:) needs a text term
+  _ = Boat.length.contains("x") // refused: contains(_:) needs a text term
+  _ = Boat.length.lowercase() // refused: lowercase() needs a text term; conform a type stored as text to SqlText, or use TextTerm in generic code
+  _ = Boat.length.uppercase() // refused: uppercase() needs a text term
   _ = Car.name.coalesce(Car.price) // refused: instance method 'coalesce' requires the types 'String' and 'Double' be equivalent
   _ = Car.name.nullIf(5) // refused: cannot convert value of type 'Int' to expected argument type 'String'
   _ = Car.price.greatest(Car.name) // refused: instance method 'greatest' requires the types 'Double' and 'String' be equivalent
@@ -90,11 +90,11 @@ func texts(text: String, number: Int, date: Date) throws {
   let _: TypedExpression<Int> = Car.color.length() // refused: cannot assign value of type 'TypedExpression<Optional<String>.Count>' (aka 'TypedExpression<Optional<Int>>') to type 'TypedExpression<Int>'
   _ = Car.name & 1 // refused: cannot convert value of type 'TypedColumn<Car, String>' to expected argument type 'Int'
   _ = Car.name << 2 // refused: binary operator '<<' cannot be applied to operands of type 'TypedColumn<Car, String>' and 'Int'
-  _ = Car.name.typed(as: Int.self) // refused: the term has another type; use ifNull(_:) in place of NULL, or cast(to:)
-  _ = Car.name.typed(as: Int?.self) // refused: the term has another type; use ifNull(_:) in place of NULL, or cast(to:)
+  _ = Car.name.typed(as: Int.self) // refused: typed(as:) can't change the type of a term; convert with cast(to:), or replace NULL with ifNull(_:)
+  _ = Car.name.typed(as: Int?.self) // refused: typed(as:) can't change the type of a term; convert with cast(to:), or replace NULL with ifNull(_:)
   _ = Car.name.collate("nocase") // refused: cannot convert value of type 'String' to expected argument type 'Collate'
   _ = Car.name.substr("x") // refused: cannot convert value of type 'String' to expected argument type 'Int'
-  _ = Car.isElectric.lowercase() // refused: only text has letters
+  _ = Car.isElectric.lowercase() // refused: lowercase() needs a text term
 }
 
 // swift-format-ignore
@@ -123,7 +123,7 @@ func dates(text: String, number: Int, date: Date) throws {
   _ = Car.soldAt.seconds(since: Car.price) // refused: cannot convert value of type 'TypedColumn<Car, Double>' to expected argument type 'Date'
   _ = Car.soldAt.seconds(since: 5) // refused: cannot convert value of type 'Int' to expected argument type 'Date'
   _ = Car.soldAt.adding(1.5, .day) // refused: cannot convert value of type 'Double' to expected argument type 'Int'
-  _ = Car.soldAt.lowercase() // refused: only text has letters
+  _ = Car.soldAt.lowercase() // refused: lowercase() needs a text term
 }
 
 // swift-format-ignore
@@ -146,8 +146,8 @@ func optionals(f: ScalarFunction<Int, String?>, g: ScalarFunction<Int, String?, 
   _ = Car.read().filter(f(Car.name) > 3 && f(Parameter("name")) == 5)
   _ = h(Car.price, distinct: true)
   _ = g(Car.name.optional, Car.price)
-  _ = g(Car.name, Car.price) // refused: the number or types of the terms do not match; for an optional parameter, use term.optional
-  _ = f(Car.price) // refused: the number or types of the terms do not match
+  _ = g(Car.name, Car.price) // refused: the terms do not match the function's parameters; for an optional parameter, use term.optional
+  _ = f(Car.price) // refused: the terms do not match the function's parameters
 }
 
 // swift-format-ignore
@@ -155,13 +155,13 @@ func functions(f: ScalarFunction<Double, Double, Double>, g: AggregateFunction<D
   _ = f(Car.price, Car.price * 2)
   _ = f(Bicycle.price, Bicycle.price) > 5
   _ = g(Car.price, distinct: true, where: Car.name == "x")
-  _ = f(Car.price) // refused: the number or types of the terms do not match
-  _ = f(Car.price, Car.name) // refused: the number or types of the terms do not match
-  _ = f(Car.price, Car.price, Car.price) // refused: the number or types of the terms do not match
-  _ = f(Car.price, Bicycle.price) // refused: the number or types of the terms do not match
+  _ = f(Car.price) // refused: the terms do not match the function's parameters
+  _ = f(Car.price, Car.name) // refused: the terms do not match the function's parameters
+  _ = f(Car.price, Car.price, Car.price) // refused: the terms do not match the function's parameters
+  _ = f(Car.price, Bicycle.price) // refused: the terms do not match the function's parameters
   _ = f(1, 2) // refused: instance method 'callAsFunction' requires that 'Int' conform to 'TypedTerm'
-  _ = g(Car.name) // refused: the number or types of the terms do not match
-  _ = g(Car.price, Car.price) // refused: the number or types of the terms do not match
+  _ = g(Car.name) // refused: the terms do not match the function's parameters
+  _ = g(Car.price, Car.price) // refused: the terms do not match the function's parameters
   let _: TypedExpression<String> = f(Car.price, Car.price) // refused: cannot assign value of type 'TypedExpression<Double>' to type 'TypedExpression<String>'
 }
 

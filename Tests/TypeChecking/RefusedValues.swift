@@ -66,7 +66,7 @@ func jsonAndDates(text: String, json: JSON, date: Date) throws {
   _ = Car.tags.jsonSet("x", 5) // refused: missing argument for parameter 'to' in call
   _ = Car.tags.jsonSet(0, to: NoValue()) // refused: no exact matches in call to instance method 'jsonSet'
   _ = Car.tags.jsonContain("x") // refused: value of type 'TypedColumn<Car, [String]>' has no member 'jsonContain'
-  _ = Car.tags.contains("x") // refused: only text contains text; use jsonContains(_:)
+  _ = Car.tags.contains("x") // refused: contains(_:) needs a text term; use jsonContains(_:)
   _ = Car.tags["x"] // refused: value of type 'TypedColumn<Car, [String]>' has no subscripts
   _ = Car.name.jsonValue("$.a") // refused among others: generic parameter 'Result' could not be inferred
   _ = Car.read().filter(Car.tags == ["x"] && Car.price > "5") // refused: '>' is unavailable: the value has a different type than the term on the left
@@ -91,9 +91,9 @@ func jsonAndDates(text: String, json: JSON, date: Date) throws {
 func termTypes(text: String, f: ScalarFunction<Double, Double>) throws {
   let _: TypedExpression<Double?> = Car.price.max().typed(as: Double?.self)
   let _: TypedExpression<Double> = Car.price.typed(as: Double.self)
-  _ = Car.price.max().typed(as: Double.self) // refused: 'typed(as:)' is unavailable: the term has another type; use ifNull(_:) in place of NULL, or cast(to:)
-  _ = Car.color.typed(as: String.self) // refused: 'typed(as:)' is unavailable: the term has another type; use ifNull(_:) in place of NULL, or cast(to:)
-  _ = Car.price.typed(as: Int.self) // refused: 'typed(as:)' is unavailable: the term has another type; use ifNull(_:) in place of NULL, or cast(to:)
+  _ = Car.price.max().typed(as: Double.self) // refused: 'typed(as:)' is unavailable: typed(as:) can't change the type of a term; convert with cast(to:), or replace NULL with ifNull(_:)
+  _ = Car.color.typed(as: String.self) // refused: 'typed(as:)' is unavailable: typed(as:) can't change the type of a term; convert with cast(to:), or replace NULL with ifNull(_:)
+  _ = Car.price.typed(as: Int.self) // refused: 'typed(as:)' is unavailable: typed(as:) can't change the type of a term; convert with cast(to:), or replace NULL with ifNull(_:)
   _ = Car.price.typed(as: NoValue.self) // refused: instance method 'typed(as:)' requires that 'NoValue' conform to 'SqlValue'
   _ = Car.price.cast(Int.self) // refused: missing argument label 'to:' in call
   _ = Car.price.cast(as: Int.self) // refused: incorrect argument label in call (have 'as:', expected 'to:')
@@ -122,7 +122,7 @@ func termTypes(text: String, f: ScalarFunction<Double, Double>) throws {
   _ = Car.select(Car.name, Case.when(Car.price > "5", then: "dear").when(Car.price > 2, then: "fair").else("cheap")) // refused: '>' is unavailable: the value has a different type than the term on the left
   _ = Car.select(Car.name, Case.when(Car.price > 5, then: "dear").when(Car.price > 2, then: 3).else("cheap")) // refused: 'when(_:then:)' is unavailable: this branch of the case has a different type than the first branch
   _ = Car.select(Car.name, Car.price > 5) // refused: static method 'select' requires that 'SqlExpression' conform to 'Selectable'
-  _ = Car.select(Car.name, f(Car.name)) // refused: 'callAsFunction' is unavailable: the number or types of the terms do not match
+  _ = Car.select(Car.name, f(Car.name)) // refused: 'callAsFunction' is unavailable: the terms do not match the function's parameters
   _ = Car.select(Car.name, f(price: Car.price)) // refused: extraneous argument label 'price:' in call
   _ = Car.select(Car.name, Car.name + " " + Car.color) // refused among others: '+' is unavailable: use concatenated(_:) to concatenate text
   _ = Car.select(Car.name, "\(Car.name) x") // refused: static method 'select' requires that 'String' conform to 'Selectable'

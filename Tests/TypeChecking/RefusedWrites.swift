@@ -20,13 +20,13 @@ func writes(db: SqliteDatabase, cars: [Car], car: Car, person: Person, counter: 
   Car.insert(cars) // warned: result of call to 'insert' is unused
   _ = Bicycle.insert(cars) // refused: static method 'insert' requires the types 'Bicycle' and 'Car' be equivalent
   _ = Car.insert([person]) // refused: cannot convert value of type 'Person' to expected element type 'Car'
-  _ = Car.insert(from: Person.read()) // refused: an insert without columns needs a query for rows of this model; use read()
-  _ = Car.insert(from: Car.select(Car.name)) // refused: an insert without columns needs a query for rows of this model; use read()
-  _ = Car.insert(Car.name, from: Person.select(Person.id)) // refused: a column belongs to another model, or the query's columns don't match
-  _ = Car.insert(Car.name, Car.price, from: Person.select(Person.name, Person.id)) // refused: a column belongs to another model, or the query's columns don't match
-  _ = Car.insert(Car.name, Car.price, from: Person.select(Person.name)) // refused: a column belongs to another model, or the query's columns don't match
-  _ = Car.insert(Car.name, from: Person.select(Person.name, Person.id)) // refused: a column belongs to another model, or the query's columns don't match
-  _ = Car.insert(Person.name, from: Person.select(Person.name)) // refused: a column belongs to another model, or the query's columns don't match
+  _ = Car.insert(from: Person.read()) // refused: insert(from:) needs a query for whole rows of the same model; use read(), or list the columns
+  _ = Car.insert(from: Car.select(Car.name)) // refused: insert(from:) needs a query for whole rows of the same model; use read(), or list the columns
+  _ = Car.insert(Car.name, from: Person.select(Person.id)) // refused: the insert lists a column of another model, or the query's columns differ in number or type
+  _ = Car.insert(Car.name, Car.price, from: Person.select(Person.name, Person.id)) // refused: the insert lists a column of another model, or the query's columns differ in number or type
+  _ = Car.insert(Car.name, Car.price, from: Person.select(Person.name)) // refused: the insert lists a column of another model, or the query's columns differ in number or type
+  _ = Car.insert(Car.name, from: Person.select(Person.name, Person.id)) // refused: the insert lists a column of another model, or the query's columns differ in number or type
+  _ = Car.insert(Person.name, from: Person.select(Person.name)) // refused: the insert lists a column of another model, or the query's columns differ in number or type
   _ = Car.insert("x") // refused: static method 'insert' requires the types 'Car' and 'String.Element' (aka 'Character') be equivalent
   _ = Car.update(Car.name.set(to: 5)) // refused: cannot convert value of type 'Int' to expected argument type 'String'
   _ = Car.update(Car.price.set(to: "x")) // refused: cannot convert value of type 'String' to expected argument type 'Double'

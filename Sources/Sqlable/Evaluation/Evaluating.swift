@@ -9,8 +9,8 @@ extension Statement {
   /// let reds = try Bicycle.read().filter(Bicycle.color == "red").orderBy(Bicycle.name).evaluate(over: bikes)
   /// ```
   ///
-  /// SQLite evaluates the statement. Rows that compare as equal keep the order of `rows`. Each row is converted to the
-  /// values that an insert would store, and `init(row:)` reads the result.
+  /// SQLite evaluates the statement. Rows that ORDER BY does not distinguish keep the order of `rows`. Each row is
+  /// converted to the values that an insert would store, and `init(row:)` reads the result.
   ///
   /// Throws the errors of running the statement, and `.invalidStatement` for a change.
   public func evaluate(over rows: some Sequence<Model>) throws -> Output {
@@ -29,8 +29,8 @@ extension SelectStatement {
   /// let owned = try Bicycle.join(Person.self, on: Bicycle.ownerId == Person.id).evaluate(over: tables)
   /// ```
   ///
-  /// SQLite evaluates the query. Rows that compare as equal are sorted by their place in the first table, then by their
-  /// place in the second table, and so on. Groups, distinct rows and combined queries have no such order.
+  /// SQLite evaluates the query. Rows that ORDER BY does not distinguish are sorted by their place in the first table,
+  /// then by their place in the second table, and so on. Groups, distinct rows and combined queries have no such order.
   ///
   /// Throws the errors of running the query, such as `.schema` for a table that is missing.
   public func evaluate(over tables: MemoryTables) throws -> [Row] {
@@ -64,7 +64,7 @@ extension Statement {
 }
 
 extension SelectQuery {
-  /// Adds the rowids to the query's order, so that rows that compare as equal keep the order of their tables.
+  /// Adds the rowids to the query's ORDER BY, so that rows with equal terms keep the order of their tables.
   fileprivate mutating func prepareForEvaluation() throws {
     guard table.database == nil else {
       throw SqlError.invalidStatement(

@@ -19,7 +19,7 @@ public struct MemoryTables: Sendable {
     let info: TableInfo
     /// The values by column; nil for a default that SQLite computes.
     var rows: [[DatabaseValue?]] = []
-    /// The key for the next row without an integer key; nil if the largest key is in use.
+    /// The key of the next row that leaves out its integer key; nil if the largest key is in use.
     var nextKey: Int64? = 1
   }
 
@@ -30,7 +30,7 @@ public struct MemoryTables: Sendable {
     repeat try insert(each rows)
   }
 
-  /// Adds rows to the table of their model, or to the table `table` with the same layout.
+  /// Adds rows to the table of their model, or to the table named `table`, which gets the model's columns.
   ///
   /// Throws `.misuse` if the table contains rows of another model, and `.encoding` for a value that does not fit its
   /// column.
@@ -50,8 +50,8 @@ public struct MemoryTables: Sendable {
     let buffer = ParameterBuffer()
     var writer = RowWriter(table: info, buffer: buffer)
     for row in rows {
-      // The mark begins a new scope for each row. If `write(to:)` of an earlier row has kept a copy of the writer, the
-      // copy is now stale and can't change this row.
+      // Each row gets its own mark. If `write(to:)` of an earlier row kept a copy of the writer, `release(to:)` has
+      // made that copy invalid, so the copy can't change this row.
       let mark = buffer.mark
       defer { buffer.release(to: mark) }
       try writer.take(row)

@@ -12,8 +12,8 @@
 public macro Column(_ name: StaticString, as columnType: ColumnType? = nil, _ options: any ColumnOption...) =
   #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
-/// States the name of a property's column and, if the column's values do not have the property's type, the type of the
-/// values.
+/// States the name of a property's column, and the type of the column's values if this type differs from the property's
+/// type.
 ///
 /// ```swift
 /// @Column("total", Double.self) @Generated("price * amount") var total: Double?     // nil until it is stored
@@ -23,7 +23,7 @@ public macro Column(
   _ name: StaticString, _ type: any SqlValue.Type, as columnType: ColumnType? = nil, _ options: any ColumnOption...
 ) = #externalMacro(module: "SqlableMacros", type: "PropertyMacro")
 
-/// States the type of the values of a property's column, if that type differs from the property's type.
+/// States the type of a column's values, if this type differs from the property's type.
 @attached(peer)
 public macro Column(_ type: any SqlValue.Type, as columnType: ColumnType? = nil, _ options: any ColumnOption...) =
   #externalMacro(module: "SqlableMacros", type: "PropertyMacro")

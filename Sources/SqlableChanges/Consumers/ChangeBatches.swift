@@ -12,16 +12,16 @@ extension SqlitePool {
   /// }
   /// ```
   ///
-  /// Each change is delivered at least once, in the order of commits and of changes in a commit. The changes of one
-  /// commit are never split between batches, unless `deliver` with this name has ended inside the commit. A batch has
-  /// the changes of all commits since the previous batch. Asking for the next batch acknowledges the previous one.
-  /// After an error, a `break` or the end of the process, the next loop with this name starts with the first change
-  /// that is not acknowledged.
+  /// Each change is delivered at least once, in the order of commits and of changes in a commit. A batch never ends
+  /// inside a commit. A batch begins inside a commit only after a `deliver` with this name has stopped in the middle of
+  /// that commit. A batch has the changes of all commits since the previous batch. Asking for the next batch
+  /// acknowledges the previous one. After an error, a `break` or the end of the process, the next loop with this name
+  /// starts with the first change that is not acknowledged.
   ///
   /// Across all processes, one loop at a time owns a consumer. Other loops with the same name wait. If the owner is
-  /// killed, a waiting loop takes over after `lease`, by the clock of the machine. A live owner keeps its lease: the
-  /// owner needs no timer, because it answers when another loop asks. An owner that does not answer within `lease`,
-  /// such as a suspended process, loses the consumer. Its `acknowledge()` then throws `.changeLog(.ownerChanged)`.
+  /// killed, a waiting loop takes over after `lease`, by the clock of the machine. A live owner keeps its lease: when
+  /// another loop asks for the consumer, the owner answers. An owner that does not answer within `lease`, such as a
+  /// suspended process, loses the consumer. Its `acknowledge()` then throws `.changeLog(.ownerChanged)`.
   ///
   /// `tableName` names the table if it is not the model's own. `startingWith` applies only to a consumer without a
   /// position in the database. `lease` is between 0.1 seconds and a day.
@@ -47,7 +47,7 @@ extension SqlitePool {
   /// }
   /// ```
   ///
-  /// Logs of keys and of chosen columns are included. The consumer has the behaviour and the errors of
+  /// Includes tables whose log keeps only keys or chosen columns. The consumer has the behaviour and the errors of
   /// ``changes(on:in:as:startingWith:lease:file:line:)``. ``ConsumerStart/rows`` delivers the rows of all tables that
   /// are logged at that time. A table whose log is created later is delivered from its first logged change.
   public func changes(
@@ -157,11 +157,13 @@ public final class ChangeBatch<Change: Sendable>: Sendable {
     return all
   }
 
-  /// Stores the position after this batch: its changes are not delivered again. Later calls do nothing.
+  /// Stores the position after this batch, so that the batch's changes are not delivered again. Further calls do
+  /// nothing.
   ///
   /// Throws `.changeLog(.ownerChanged)` if another loop has taken over the consumer. Throws `.changeLog(.otherHistory)`
-  /// if a restore has undone changes up to ``position``, even if these are only changes of other tables. Throws
-  /// `.changeLog(.trimmed)` if changes of the followed table that the loop has not read were deleted from the log.
+  /// if a restore has undone a change at or before ``position``, even if the undone change belongs to another table.
+  /// Throws `.changeLog(.trimmed)` if changes of the followed table that the loop has not read were deleted from the
+  /// log.
   public func acknowledge() async throws {
     let (stored, end, last, isAcknowledged) = state.withLock { $0 }
     guard !isAcknowledged else { return }
@@ -170,8 +172,8 @@ public final class ChangeBatch<Change: Sendable>: Sendable {
   }
 
   /// Stores the position of one of the batch's changes, so that the changes up to this position are not delivered
-  /// again. Does nothing if `trim` has deleted later changes. In this case, `acknowledge` throws unless the batch has
-  /// read these changes.
+  /// again. Does nothing if `trim` has deleted changes after this position. In this case, `acknowledge` later throws,
+  /// unless the loop has read the deleted changes before.
   func store(_ position: ChangePosition) async throws {
     let stored = state.withLock { $0.stored }
     do { try await consumer.acknowledge(from: stored, to: position, last: position) } catch let error as SqlError {
@@ -193,7 +195,7 @@ public struct BatchChanges<Change: Sendable>: AsyncSequence, Sendable {
     private let pages: LogPages<Change>?
     private var rows: LogSnapshot<Change>.Iterator?
     private var page: LogPage<Change>?
-    /// The items of `page`, stored separately so that a call copies only one item.
+    /// The items of `page`. Stored separately, so that `nextItem` copies one item and not the whole page.
     private var items: [LogItem<Change>]
     private var delivered = 0
 

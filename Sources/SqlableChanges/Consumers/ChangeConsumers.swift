@@ -15,8 +15,9 @@ public struct ChangeConsumer: Sendable, Hashable {
   /// The number of logged changes after the position, of all tables.
   public let lag: Int
   /// The age of the first unacknowledged change of the consumer's table. For a new consumer, the time since it started.
-  /// Zero if all changes are acknowledged. If more than 10,000 changes of other tables follow the position, the next
-  /// change of any table counts, because a running consumer would have stored a later position.
+  /// Zero if all changes are acknowledged. If more than 10,000 changes of other tables follow the position, the age is
+  /// that of the next change of any table. A running consumer never falls so far behind, because it stores its position
+  /// after at most 1,000 such changes.
   public let delay: Duration
   /// The number of changes in quarantine.
   public let quarantined: Int
@@ -46,7 +47,7 @@ extension SqlitePool {
   /// pool.monitorChangeConsumers()
   /// ```
   ///
-  /// A pool that starts a consumer does this by itself. Further calls do nothing.
+  /// A pool that starts a consumer calls this method itself. Further calls do nothing.
   public func monitorChangeConsumers() { ChangeMonitor.add(to: self) }
 
   /// Returns the consumers of the change log without blocking the thread; see

@@ -26,9 +26,9 @@ extension ChangeLog {
   /// ```
   ///
   /// The log keeps every change that one of the rules keeps, and the last change. Without `.unacknowledged`, a slow
-  /// consumer can miss changes: its next read throws `.changeLog(.trimmed)`. If only changes of other tables were
-  /// deleted, a consumer of a table misses none. A loop from a position whose change was deleted throws the same error.
-  /// Later changes reuse the space in the file.
+  /// consumer can miss changes: its next read throws `.changeLog(.trimmed)`. A consumer of one table does not throw if
+  /// only changes of other tables were deleted. A `changes(since:)` loop also throws `.changeLog(.trimmed)` if the
+  /// change at its start position was deleted. Later changes reuse the space in the file.
   ///
   /// Throws `.misuse` without a rule, and for a negative age, count or size. Runs in one transaction and blocks the
   /// thread. In `async` code, use the overload for pools, which deletes in short transactions.

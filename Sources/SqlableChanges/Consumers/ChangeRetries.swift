@@ -10,8 +10,9 @@ import SqlablePool
 ///
 /// The consumer waits before each retry: `pause` before the first, and twice as long before each further retry, but not
 /// longer than `longestPause`. Attempts are counted in the database, so that a restart neither shortens a pause nor
-/// starts the count again. Cancellation, the closing of the pool, and a deadline that ends a transaction of `consume`
-/// are not attempts. A change of which the log did not keep a column of the model ends the consumer with `.misuse`.
+/// starts the count again. A cancellation, the closing of the pool, and a deadline that ends a transaction of `consume`
+/// do not count as attempts. If the log did not keep a column that the model reads, the change is not retried: the
+/// consumer ends with `.misuse`.
 public struct ChangeRetries: Sendable, Hashable {
   /// The reaction to a change whose last attempt has failed.
   public enum Outcome: Sendable, Hashable {

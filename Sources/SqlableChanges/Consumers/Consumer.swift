@@ -70,7 +70,7 @@ final class Consumer<Element: Sendable>: Sendable {
     }
     if let reached { try reached.check(record.position, state, in: db) }
     if record.isNew {
-      // Check the tables now, because the loop might discard its copy of the schema before it reads the snapshot.
+      // Check the tables in this step. Later, a loop of a cluster might have discarded its copy of the schema.
       try followed.source.checkTables(in: db)
       return (.new(record.position), nil)
     }
@@ -108,7 +108,7 @@ final class Consumer<Element: Sendable>: Sendable {
   }
 
   /// Removes the record of a change or row that has succeeded after a failed attempt. Throws
-  /// `.changeLog(.ownerChanged)` if another loop owns the consumer, because the record then has the attempts of the
+  /// `.changeLog(.ownerChanged)` if another loop owns the consumer, because the record then counts the attempts of the
   /// other loop.
   func removeTried(_ number: Int) async throws {
     let (name, owner) = (lease.name, lease.owner)

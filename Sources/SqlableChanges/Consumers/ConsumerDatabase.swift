@@ -4,7 +4,7 @@ import SqlablePool
 /// A database that stores the positions of consumers of its change log: a pool, or the client of a cluster.
 package protocol ConsumerDatabase: LogDatabase {
   /// Calls `body` in a writing transaction. In the log's tables, `body` may change only the row of the consumer that
-  /// `part` names. A cluster calls `body` again after an unknown outcome.
+  /// `part` names. A cluster calls `body` again if the outcome of the commit is unknown.
   func writeLog<Value: Sendable>(
     _ part: LogPart, at callSite: CallSite, _ body: @escaping @Sendable (SqliteDatabase) throws -> Value
   ) async throws -> Value
@@ -17,8 +17,8 @@ package protocol ConsumerDatabase: LogDatabase {
   var isOpen: Bool { get }
   /// Starts the monitoring of consumers. Called when a consumer starts.
   func monitorChangeConsumers()
-  /// Adds work that the database does when it closes, and returns the token of the work; nil if the database can't do
-  /// this.
+  /// Registers a closure that the database runs when it closes. Returns a token that removes the closure; nil if the
+  /// database runs no such closures.
   func addLastLogWork(_ body: @escaping @Sendable (SqliteDatabase) throws -> Void) -> Int?
   func removeLastWork(_ token: Int)
 }

@@ -21,8 +21,8 @@ package final class ConsumerLease: Sendable {
   private let callSite: CallSite
   private let isHeld = Atomic(false)
   private let keeper = LockedValue<Task<Void, Never>?>(nil)
-  /// The token of the work by which the pool releases the lease when it closes; nil before the first attempt to acquire
-  /// the lease.
+  /// The token of the closure that releases the lease when the pool closes; nil before the first attempt to acquire the
+  /// lease.
   private let lastWork = LockedValue<Int?>(nil)
 
   init(
@@ -42,7 +42,7 @@ package final class ConsumerLease: Sendable {
     guard database.isOpen else { return }
     guard isHeld.load(ordering: .relaxed) else { return forget() }
     // Release the lease, so that the next loop gets the lease without a wait. If the pool closes before this
-    // transaction, the work in `lastWork` releases the lease.
+    // transaction, the closure of `lastWork` releases the lease.
     Task.detached { [database, name, owner, callSite] in
       let released: Void? = try? await database.writeLog(LogPart(consumer: name), at: callSite) { db in
         try ConsumerOwnership.change(name, in: db) { $0.release(by: owner) }
@@ -82,7 +82,8 @@ package final class ConsumerLease: Sendable {
       case .wait(let time, let claim):
         let hasWaited = try await pause(time, signal, until: { $0?.owner == nil }, isolation: actor)
         guard let hasWaited else { return nil }
-        // If the pause was cut short, forget the claim: another loop can have stored a claim with the same time.
+        // If another loop released the lease during the pause, discard the claim: a third loop might since have stored
+        // a claim with the same time.
         unanswered = hasWaited ? claim : nil
       }
     }
@@ -119,7 +120,8 @@ package final class ConsumerLease: Sendable {
   ///   the clock was set back during the wait.
   private func claim(_ db: SqliteDatabase, _ unanswered: Int?) throws -> Attempt {
     let record = try ConsumerRecord.known(name, of: tableName, startingAt: start, in: db)
-    // A new consumer that throws is not stored: `trim` would keep the changes that the consumer has not acknowledged.
+    // If the consumer can't read the log, `check` throws and the transaction does not store a new consumer. `trim`
+    // would otherwise keep all changes for a consumer that never acknowledges them.
     try check(db)
     var ownership = record.ownership
     let attempt = ownership.acquire(

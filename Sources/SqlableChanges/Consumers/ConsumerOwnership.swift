@@ -33,7 +33,8 @@ package struct ConsumerOwnership: Hashable, Sendable {
       return .acquired
     }
     let end = now + length
-    // Keep an existing claim, unless it ends later than a new claim would: then the clock that stored it was ahead.
+    // Keep an existing claim, unless the claim ends later than a new claim would. When such a claim was stored, the
+    // clock was ahead.
     if let claimed, claimed <= end { return .wait(claimed - now, claim: nil) }
     claimed = end
     return .wait(length, claim: end)

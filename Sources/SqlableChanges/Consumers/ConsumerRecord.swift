@@ -82,7 +82,7 @@ struct ConsumerRecord {
   ///
   /// - Parameters:
   ///   - start: The position after which the changes were read.
-  ///   - origin: The origin of `end`.
+  ///   - origin: The source of `end`, which decides how `end` is checked; see ``PositionOrigin``.
   ///   - last: The last change of the followed table up to `end` that the loop has received; nil for none.
   ///   - owner: The loop that owns the consumer; nil for a consumer without an owner.
   static func move(

@@ -40,7 +40,7 @@ package struct ConsumerSteps<Element: Sendable>: Sendable {
 
   package func register(_ db: SqliteDatabase) throws {
     _ = try ConsumerRecord.known(name, of: followed.table, startingAt: start, in: db)
-    // Throws before a consumer is stored that can't read the log.
+    // If the consumer can't read the log, the error rolls back the transaction, so the consumer is not stored.
     try followed.source.checkTables(in: db)
   }
 
@@ -49,7 +49,8 @@ package struct ConsumerSteps<Element: Sendable>: Sendable {
     try ConsumerRecord.move(name, from: start, to: end, .transaction, owner: nil, in: db)
   }
 
-  /// Makes a lease, with which a call waits until a killed owner's lease ends.
+  /// Returns a lease of ten seconds. A call uses this lease to take the consumer from an owner whose process was
+  /// killed.
   package func lease(_ database: any ConsumerDatabase, at callSite: CallSite) -> ConsumerLease {
     ConsumerLease(database, name, of: followed, start, .seconds(10), callSite)
   }

@@ -46,8 +46,8 @@ extension SqlitePool {
   /// }
   /// ```
   ///
-  /// The values of a change are ``DynamicRow``s. Logs of keys and of chosen columns are included. The closure must not
-  /// change rows of any logged table. Otherwise, the call has the behaviour and the errors of
+  /// The values of a change are ``DynamicRow``s. Includes tables whose log keeps only keys or chosen columns. The
+  /// closure must not change rows of any logged table. Otherwise, the call has the behaviour and the errors of
   /// ``consume(_:on:in:startingWith:retries:file:line:_:)``.
   public func consume(
     _ name: String, startingWith start: ConsumerStart = .rows, retries: ChangeRetries? = nil,
@@ -141,8 +141,8 @@ private struct ConsumingRun<Element: Sendable>: Sendable {
     case owned
     /// The consumer must wait for a number of milliseconds before it tries again.
     case pause(Int)
-    /// The consumer is new, or its position must move: after the position, the log has changes of the table, or many
-    /// other changes.
+    /// The consumer is new, or the log has changes of the followed table after the consumer's position, or many changes
+    /// of other tables.
     case changes
   }
 

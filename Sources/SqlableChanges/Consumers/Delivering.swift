@@ -41,8 +41,9 @@ extension SqlitePool {
   /// try await pool.deliver("broker") { change in try await publish(change.table, change.change, change.new) }
   /// ```
   ///
-  /// The values of a change are ``DynamicRow``s. Logs of keys and of chosen columns are included. Otherwise, the call
-  /// has the behaviour and the errors of ``deliver(_:on:in:startingWith:lease:retries:file:line:_:)``.
+  /// The values of a change are ``DynamicRow``s. Includes tables whose log keeps only keys or chosen columns.
+  /// Otherwise, the call has the behaviour and the errors of
+  /// ``deliver(_:on:in:startingWith:lease:retries:file:line:_:)``.
   public func deliver(
     _ name: String, startingWith start: ConsumerStart = .rows, lease: Duration = .seconds(10),
     retries: ChangeRetries? = nil, file: StaticString = #fileID, line: UInt = #line,
@@ -133,7 +134,8 @@ private struct Delivery<Element: Sendable>: Sendable {
     while record?.isQuarantined != true {
       if let record, let retries {
         let pause = Duration.milliseconds(record.pause(retries, now: ConsumerRecord.now))
-        // A negative number belongs to a row of the snapshot. The loop over the snapshot is a call of the pool.
+        // A negative number is a row of the snapshot. The loop over the snapshot runs inside a call of the pool, so the
+        // pause must notice that the pool is closing.
         try await pool.pause(for: pause, inCall: record.number < 0)
       }
       do { try await body(change.get()) } catch {

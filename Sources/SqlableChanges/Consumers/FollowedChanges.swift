@@ -73,8 +73,8 @@ extension FollowedChanges {
 }
 
 extension LogEntry {
-  /// Returns the query of all rows of the table: the model's columns, then the columns that the log keeps. The log
-  /// keeps columns that the model does not read.
+  /// Returns the query of all rows of the table: the model's columns, then the columns that the log keeps. The second
+  /// list is needed because the log can keep columns that the model does not have.
   fileprivate func rows<Model: Sqlable & Sendable>(
     of model: Model.Type, _ table: TableInfo, at position: ChangePosition
   ) -> SqlRows<SnapshotRow<LoggedModelChange<Model>>> {

@@ -6,7 +6,7 @@ package struct LogTrim {
   private let least: Int
   private let last: Int
   private let columns: [String]
-  /// The number of the first change to keep, by the rules before `rules`.
+  /// The number of the first change to keep, by the rules applied so far. `rules` contains the remaining rules.
   private var first: Int
   private var rules: ArraySlice<ChangeRetention>
   /// The estimated sizes of the changes while the queries of the rule ``ChangeRetention/bytes(_:)`` run; otherwise nil.
@@ -78,7 +78,8 @@ package struct LogTrim {
   /// The statements of the trim, in the order in which they must run; nil if the rules keep all changes.
   package var statements: (losses: SQL, delete: SQL, end: SQL)? {
     guard first > least else { return nil }
-    // If a table already has a recorded loss with a larger number, that loss is kept.
+    // `sqlable_change_missing` stores, for each table, the number of the last change that the log lacks. The UPSERT
+    // never lowers this number.
     let losses: SQL = """
       INSERT INTO main."sqlable_change_missing" AS m ("table", "seq", "at")
       SELECT "table", max("seq"), "at" FROM main."sqlable_changes"

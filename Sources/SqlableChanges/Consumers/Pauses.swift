@@ -10,8 +10,8 @@ extension SqlitePool {
     try Task.checkCancellation()
     guard time > .zero else { return }
     let end = ContinuousClock.now + time
-    // Wait for a signal, because a signal also ends when the pool closes. Its table rarely changes: only `trim` writes
-    // to it.
+    // Wait for a signal instead of sleeping, because closing the pool also ends the wait. The signal watches a table
+    // that rarely changes: only `trim` writes to the table.
     let signal = CommitSignal(self, table: ChangeTables.history, columns: [])
     while ContinuousClock.now < end {
       let isWoken = await signal.wait(until: inCall ? min(end, .now + .milliseconds(100)) : end, isolation: nil)

@@ -51,8 +51,8 @@ extension SqlitePool {
   /// Each change has its own transaction, with the effects of the closure and the removal from the quarantine. A change
   /// whose closure throws stays in quarantine with the new error, and the call continues with the next change. Returns
   /// the number of changes that have left the quarantine. A closure can run twice if its first transaction was rolled
-  /// back. A change of which the log did not keep a column of the model stays in quarantine as it is, and the call
-  /// throws `.misuse` at its end.
+  /// back. If the log did not keep a column that the model reads, the change stays in quarantine unchanged, and the
+  /// call throws `.misuse` after the last change.
   @discardableResult
   public func retryQuarantinedChanges<Model: Sqlable & Sendable>(
     of consumer: String, on model: Model.Type, in tableName: String? = nil, file: StaticString = #fileID,

@@ -15,7 +15,7 @@ struct QuarantineRecord {
 
   /// Returns a consumer's failed changes.
   ///
-  /// - Parameter bound: The position after which changes are returned. Its number is at least 0.
+  /// - Parameter bound: Only changes after this position are returned. The position's number is at least 0.
   static func changes(
     of consumer: String, after bound: ChangePosition, in db: SqliteDatabase
   ) throws -> [FailedAttempt.Subject: QuarantineRecord] {
@@ -89,8 +89,8 @@ struct QuarantineRecord {
     }
   }
 
-  /// Returns the number under which the quarantine table has a change or row. Adds the change or row if this is its
-  /// first failure. Nil if another call has meanwhile consumed the change, or if the log does not have the change
+  /// Returns the `seq` of a failed change or row in the quarantine table. Adds the change or row if this is its first
+  /// failure. Returns nil if another call has meanwhile consumed the change, or if the log does not have the change
   /// anymore.
   private static func number(
     of subject: FailedAttempt.Subject, consumer: String, failedAt now: Int, in db: SqliteDatabase

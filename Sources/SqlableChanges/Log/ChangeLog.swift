@@ -94,16 +94,16 @@ extension ChangeLog {
   /// log has the changes of a row in the wrong order. `create` therefore also recreates the log's triggers if another
   /// trigger of the table is newer.
   ///
-  /// The log can lack changes of a table that has lost triggers of the log, such as a table that SQL text dropped and
-  /// created again, also in a migration. The log can also lack deletes by REPLACE if a unique index was created outside
-  /// of a plan or migration. In both cases, `create`, a plan or a migration marks the table's earlier changes as
-  /// trimmed: consumers and loops of the table or of all tables, whose positions are before the call, throw
-  /// `.changeLog(.trimmed)`. `create` after `drop` does the same.
+  /// In two cases, the log can lack changes of a table. First, SQL text has dropped and recreated the table, and with
+  /// the table its triggers. Second, a unique index was created outside of a plan or migration, so the triggers miss
+  /// deletes by REPLACE. In both cases, `create`, a plan or a migration marks the table's earlier changes as trimmed.
+  /// Consumers and loops that read the table from an earlier position then throw `.changeLog(.trimmed)`. `create` after
+  /// `drop` has the same effect.
   ///
   /// Throws `.schema(.missingTable)` for a missing table. Throws `.misuse` for a view, a virtual or full-text table, a
-  /// temporary table, a table of an attached file or of the log itself, and a table whose columns hide all names of the
-  /// rowid. For chosen columns, also throws the errors of ``Values/columns(_:)``. An error leaves the database
-  /// unchanged. Blocks the thread. In `async` code, use the overload for pools with `await`.
+  /// temporary table, a table of an attached file or of the log itself, and a table with columns named `rowid`, `oid`
+  /// and `_rowid_`, which hide the rowid. For chosen columns, also throws the errors of ``Values/columns(_:)``. An
+  /// error leaves the database unchanged. Blocks the thread. In `async` code, use the overload for pools with `await`.
   public func create(_ db: some SqlDatabase, file: StaticString = #fileID, line: UInt = #line) throws {
     try db.withTransaction(.immediate, file: file, line: line) { try createTriggers($0) }
   }

@@ -9,8 +9,8 @@ import SqlablePool
 /// ```
 ///
 /// `sqlable_changes` has one row for each change. The columns `v0`, `v1` and so on have the values of the inserted,
-/// deleted or updated row. For an update, `o0`, `o1` and so on have the values before. These columns have no type, so
-/// that each value keeps its storage class.
+/// deleted or updated row. For an update, `o0`, `o1` and so on have the values before the update. These columns have no
+/// type, so that each value keeps its storage class.
 ///
 /// `seq` is not AUTOINCREMENT, which would write another page in each transaction. SQLite nevertheless numbers the rows
 /// without gaps and without reuse, because `trim` never deletes the last row.
@@ -64,8 +64,8 @@ enum ChangeTables {
     """
     CREATE TABLE IF NOT EXISTS "sqlable_change_history" ("id" TEXT NOT NULL, "trimmed" INTEGER NOT NULL)
     """,
-    // These columns are not in `sqlable_change_tables`, because every change of that table's rows makes stored plans
-    // invalid.
+    // A separate table, because stored migration plans become invalid when a row of `sqlable_change_tables` changes;
+    // see `schemaFingerprint`.
     """
     CREATE TABLE IF NOT EXISTS "sqlable_change_missing" (
       "table" INTEGER PRIMARY KEY, "seq" INTEGER NOT NULL, "at" INTEGER NOT NULL)

@@ -12,8 +12,8 @@ import SqlableCore
 /// Most changes have no candidates. Their cost is the call of each trigger, about 1,000 instructions, and the INSERT
 /// into the log.
 ///
-/// The conflict clause of the writer's statement also applies to the statements of a trigger, so no statement here may
-/// violate a constraint.
+/// A conflict clause such as OR IGNORE in the program's statement also applies to the statements of its triggers, so no
+/// statement here may violate a constraint.
 struct ChangeTriggers {
   let table: LoggedTable
   /// The id of the table's entry in ``ChangeTables/tables``.
@@ -29,8 +29,8 @@ struct ChangeTriggers {
   private var log: String { ChangeTables.log.quotedName }
   private var candidates: String { ChangeTables.candidates.quotedName }
 
-  /// The triggers with their names, in the order of their creation. SQLite calls the newest trigger first. In the log,
-  /// the deletes of a REPLACE therefore precede the change of the row, and this change precedes the changes by the
+  /// The triggers with their names, in the order of their creation. SQLite calls the newest trigger first. The log
+  /// therefore contains, in this order: the deletes of a REPLACE, the change of the row, and the changes by the
   /// program's older triggers. The names are sorted, because a plan that rebuilds the table creates the triggers in the
   /// order of their names. The part of a name after the table's name begins with an underscore and contains no other,
   /// so that triggers of two tables can't have the same name.
@@ -122,8 +122,8 @@ struct ChangeTriggers {
 
   /// Returns a sub-SELECT with the value of an expression for the new row.
   ///
-  /// `new.a` has no affinity. CAST gives the value the column's affinity, so that comparisons in the expression convert
-  /// the compared values as they do for the column.
+  /// `new.a` has no affinity. CAST gives the value the column's affinity. A comparison in the expression, such as
+  /// `a = '1'`, then converts its operands as it does for the column.
   private func newValue(_ expression: String, isCast: Bool) -> String {
     let values = table.columns(in: expression).map { column in
       let value = new(column.name)
@@ -141,8 +141,9 @@ struct ChangeTriggers {
   /// - Parameter newValue: Returns the SQL of an expression's value for the new row.
   private func conflicts(_ newValue: (_ expression: String, _ isCast: Bool) -> String) -> [String] {
     let conflicts = table.uniques.flatMap { index in
-      // CAST would change a blob in a TEXT column, and a text in a numeric column. Affinity converts neither, so a
-      // second form compares without CAST.
+      // The SQL compares the index's expression twice: with CAST and without. CAST alone is wrong for two kinds of
+      // values that a column's affinity does not convert: a blob in a TEXT column, and a text such as 'abc' in a
+      // numeric column.
       let hasAffinity = index.terms.contains { term in
         term.column == nil && table.columns(in: term.expression).contains { $0.castType != nil }
       }
@@ -233,8 +234,8 @@ struct ChangeTriggers {
     ]
   }
 
-  /// Removes this table's rows from the table of candidates. The entry id is negative if the candidate's delete is
-  /// already logged.
+  /// Removes this table's rows from the table of candidates. A candidate whose delete is already logged has the
+  /// negative entry id.
   private var forget: String { "DELETE FROM \(candidates) WHERE \(isOwnCandidate)" }
 
   private var candidateExists: String { "EXISTS (SELECT 1 FROM \(candidates) WHERE \(isOwnCandidate))" }

@@ -18,7 +18,8 @@ enum KeptColumns: Sendable, Hashable {
 
   /// - Parameters:
   ///   - columns: The names of the kept columns.
-  ///   - key: The names of the columns of the key, which were not chosen: a later key might not have them.
+  ///   - key: The names of the key columns. `.columns` leaves them out, because the log always keeps the key, and a
+  ///     later key can have other columns.
   init?(text: String, columns: [String], key: [String]) {
     switch text {
     case "rows": self = .rows

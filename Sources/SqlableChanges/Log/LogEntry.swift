@@ -72,7 +72,7 @@ struct LogEntry: Sendable, Hashable {
     )
   }
 
-  /// True if the changes do not have the values of a column that the table might have had at the time.
+  /// True if the table might have had this column when the changes were logged, but the log did not keep its values.
   func omits(_ column: String) -> Bool {
     omitted.contains(where: column.isSameName)
       || kept == .keys && !visibleColumns.contains(where: column.isSameName)
@@ -100,9 +100,9 @@ struct LogEntry: Sendable, Hashable {
     return with(columns: columns.map(renamed), omitted: omitted.map(renamed), key: key.map(renamed))
   }
 
-  /// Returns the columns that the log does not keep and that might have been renamed, by their old and new names: the
-  /// triggers do not show a rename of such a column. Empty if the table has at most got further columns, because ADD
-  /// COLUMN adds a column after all others.
+  /// Returns the old and new names of columns that might have been renamed and that the log does not keep. The triggers
+  /// do not name these columns, so their text does not show the rename. Returns an empty array if columns were only
+  /// added, because ADD COLUMN appends a column after all others.
   ///
   /// - Parameter names: The present columns of the table.
   func doubtfulColumns(among names: [String]) -> [String] {

@@ -6,8 +6,8 @@ extension LoggedTable {
   /// and the entry that the triggers need. Empty if everything is up to date. Throws `.misuse` if the triggers can't
   /// record all changes.
   ///
-  /// - Parameter kept: The columns that the log keeps; nil for those that the log has kept until now, by their new
-  ///   names.
+  /// - Parameter kept: The columns that the log keeps from now on; nil to continue with the present columns, even if
+  ///   ALTER TABLE has renamed them.
   func updates(_ kept: KeptColumns? = nil, on connection: Connection) throws -> [String] {
     try checkConflicts()
     let existing = try connection.triggers(of: name)
@@ -128,8 +128,8 @@ extension Connection {
     return try LoggedTable(named: entry.table, on: self).updates(on: self)
   }
 
-  /// Returns the statements that rename the columns in the log that ALTER TABLE has renamed since the log's triggers
-  /// were created. Does nothing for a table that has the triggers of another table: ALTER TABLE has renamed the table.
+  /// Returns the statements that bring column names in the log up to date, after ALTER TABLE has renamed columns.
+  /// Ignores triggers whose names contain another table's name; see ``renamedTables(_:)``.
   func columnRenames(of table: String) throws -> [String] {
     guard try hasTable(named: ChangeTables.tables) else { return [] }
     let entries = try LogEntry.all(on: self).filter { $0.table.isSameName(as: table) }
@@ -152,7 +152,7 @@ extension Connection {
     return renamed
   }
 
-  /// Returns the renamed tables by their new names, with the statements that rename them in the log and drop their
+  /// Returns the new name of each renamed table, with the statements that rename the table in the log and drop its
   /// triggers.
   func logRenames() throws -> [(table: String, updates: [String])] {
     guard try hasTable(named: ChangeTables.tables) else { return [] }

@@ -1,7 +1,8 @@
 import SqlableCore
 import SqlablePool
 
-/// A database whose change log the loops read in steps: a pool, or the client of a cluster.
+/// A database with a change log: a pool, or the client of a cluster. Loops over the log's changes read the log in
+/// steps.
 ///
 /// A step is a closure on a handle. A pool runs the step on one of its handles. A cluster runs the step on a
 /// ``LogCopy``, in a transaction of the cluster.
@@ -16,7 +17,8 @@ package protocol LogDatabase: Sendable {
     _ part: LogPart, at callSite: CallSite,
     _ body: @escaping @Sendable (SqliteDatabase) throws -> (value: Value, query: LogQuery<Element>?)
   ) async throws -> (value: Value, page: LogPage<Element>?)
-  /// Returns a signal for one waiting task. Commits that might have changed rows of a table of the log set the signal.
+  /// Returns a signal for one waiting task. A commit sets the signal if the commit might have changed rows of `table`,
+  /// one of the change log's tables.
   func logSignal(table: String, columns: [String]) -> CommitSignal
   /// True if the error means that the database was closed. Loops then end without an error.
   func endsLoops(_ error: any Error) -> Bool

@@ -6,7 +6,7 @@ package struct LogItem<Element: Sendable>: Sendable {
   /// The position of the change in the log.
   package let position: ChangePosition
   package let result: Result<Element, any Error>
-  /// True if the log did not keep a column of the change that the model reads. No retry can decode the change.
+  /// True if the log lacks a column that the model reads. No retry can decode such a change.
   let lacksColumn: Bool
 }
 
@@ -40,7 +40,7 @@ package struct LogRow<Element: Sendable>: Sendable {
   }
 }
 
-/// A query that reads one page of the log. The page's start was checked in the snapshot in which the query runs.
+/// A query that reads one page of the log. The query must run in the snapshot in which its start position was checked.
 ///
 /// A handle runs the query itself. A cluster sends the query to its leader.
 package struct LogQuery<Element: Sendable>: Sendable {
@@ -67,7 +67,7 @@ package struct LogQuery<Element: Sendable>: Sendable {
 
 /// The origin of a position after which a page of the log is read.
 package enum PositionOrigin {
-  /// A loop or the program has kept the position.
+  /// The position comes from a loop or from the program. A restore might have undone its change since.
   case caller
   /// The position is the consumer's stored position, or was read earlier in this transaction. The transaction might
   /// have trimmed the log after that read.
@@ -258,9 +258,9 @@ extension LogSource {
 /// The result columns of one logged change: the kind, the name of a column that the log did not keep, the columns of
 /// the changed row, and the columns of the row before an update.
 private struct ModelImages<Model: Sqlable & Sendable>: SelectOutput {
-  /// The change; nil for a kind that this version of the library does not know, and without a column.
+  /// The change; nil if `omitted` names a column, or if this version of the library does not know the kind of change.
   let row: LoggedRow<Model>?
-  /// A column that the log did not keep of the change; nil if the change has all columns.
+  /// The name of a model column that the log did not keep; nil if the log kept all columns of the model.
   var omitted: String?
 
   static func next(of row: inout ResultRow) throws -> Self {
@@ -298,8 +298,8 @@ private struct ModelImages<Model: Sqlable & Sendable>: SelectOutput {
 
 extension LogSource.Query {
   /// Creates the query of a model's columns. Columns of older log entries are found by name. For a column that the
-  /// table did not have at that time, the query returns the declared default. The first value of
-  /// a row is NULL if the log kept all columns of the model when the change was logged; otherwise, the name of one of the
+  /// table did not have at that time, the query returns the declared default. The first value of a
+  /// row is NULL if the log kept all columns of the model when the change was logged; otherwise, the name of one of the
   /// missing columns.
   fileprivate init(of table: TableInfo, in db: SqliteDatabase) throws {
     let entries = try LogEntry.all(in: db).filter { $0.table.isSameName(as: table.name) }
@@ -308,7 +308,8 @@ extension LogSource.Query {
       var reader = SchemaReader(try TableDefinition(table).createTable(for: connection))
       return try reader.table()
     }
-    /// Returns the SQL that chooses a term by the entry of a change.
+    /// Returns the SQL that selects a term by the log entry of each change:
+    /// `CASE "table" WHEN 1 THEN "v0" WHEN 2 THEN "v1" END`.
     func choice(named name: String, _ term: (LogEntry) -> String) -> String {
       let terms = entries.map(term)
       guard let last = terms.last, terms.contains(where: { $0 != last }) else { return terms.last ?? "NULL" }
@@ -352,7 +353,7 @@ extension LogEntry {
     throw SqlError.misuse("table \(table) has no change log; create one with ChangeLog(…).create(db)").at(table: table)
   }
 
-  /// A log of keys also fits a table with other columns.
+  /// True if the table has the same unlogged columns as this entry. A log that keeps only keys fits any columns.
   private func hasSameOmitted(as table: LoggedTable) -> Bool {
     kept == .keys || table.omitted(kept).areSameNames(as: omitted)
   }

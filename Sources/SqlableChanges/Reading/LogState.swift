@@ -95,7 +95,8 @@ package struct LogState {
     }
     let missing = try missing(of: table, in: db)
     guard missing != last else { return }
-    // If the log still has the consumer's history, the change at `last` was deleted, and `missing` is `last` or later.
+    // Without a restore, the change at `last` was deleted too, so `missing` is at `last` or later. An earlier `missing`
+    // shows that a restore has undone the change at `last`.
     throw missing?.number ?? 0 > last?.number ?? 0 ? LogState.changesWereDeleted : LogState.otherHistory
   }
 

@@ -5,8 +5,8 @@ extension ChangeLogReaderHook: ChangeLogReading {
   package func makeReader() -> any ChangeLogReader { LoggedCommits() }
 }
 
-/// A reader of other connections' commits in a change log, for the loops of a pool. The changes have the form in which
-/// hooks record the pool's own commits.
+/// A reader that finds the commits of other connections in the change log. A pool delivers these commits to its live
+/// results and its loops over changes, in the same form as the commits of its own connections.
 final class LoggedCommits: ChangeLogReader {
   /// The tables that the log records completely, in one version of the schema.
   private struct Schema {
@@ -110,7 +110,7 @@ final class LoggedCommits: ChangeLogReader {
   }
 }
 
-/// A logged table, as the loops of a pool observe it.
+/// The changes of one logged table that a pool's loops and live results observe.
 private struct ObservedLoggedTable {
   /// The table's name if loops observe its changed rows; otherwise nil.
   let name: String?

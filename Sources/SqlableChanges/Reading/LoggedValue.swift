@@ -3,8 +3,9 @@ import SqlableCore
 
 /// A value of a logged row, of any storage class.
 ///
-/// A `String` can't contain a text that is not UTF-8. Readers of the log get the bytes of such a text as a blob. A copy
-/// in the quarantine is the text itself, or a blob in a file that stores texts as UTF-16. A value is equal to its copy.
+/// A `String` can't contain a text that is not UTF-8. Readers of the log get the bytes of such a text as a blob. The
+/// quarantine stores the text itself or, in a UTF-16 database, a blob. A value from the log equals its copy from the
+/// quarantine.
 struct LoggedValue: SqlValue, Hashable {
   /// The value that readers get.
   let databaseValue: DatabaseValue

@@ -15,17 +15,17 @@ extension SqliteCluster {
   /// The closure's changes and the consumer's position are stored in one transaction of the cluster. One transaction
   /// covers at most 1,000 logged changes. The rows of a new consumer's snapshot belong to one transaction: start a
   /// consumer of a large table with ``ConsumerStart/now`` or ``ConsumerStart/log``. If the closure throws or the
-  /// process ends, neither is stored, and the next call starts with the same change. After a commit without an answer,
-  /// the call reads the position, which shows whether the commit is stored. Several calls with the same name, in any
-  /// programs, share the changes.
+  /// process ends, neither the closure's changes nor the position are stored, and the next call starts with the same
+  /// change. After a commit without an answer, the call reads the position, which shows whether the commit is stored.
+  /// Several calls with the same name, in any programs, share the changes.
   ///
   /// The closure must not change the rows of the followed table, and should have no effects outside the database: it
   /// runs again if its transaction was not stored.
   ///
   /// An error of the closure ends the call. Also throws the errors of ``changes(on:in:since:file:line:)``, those of
   /// `transaction`, and `CancellationError`. Throws `.changeLog(.ownerChanged)` if a loop over batches owns the
-  /// consumer. If this loop does not answer within ten seconds, the call continues without it. Throws `.misuse` inside
-  /// a transaction.
+  /// consumer. If this loop does not answer within ten seconds, it loses the consumer, and the call continues. Throws
+  /// `.misuse` inside a transaction.
   public func consume<Model: Sqlable & Sendable>(
     _ name: String, on model: Model.Type, in tableName: String? = nil, startingWith start: ConsumerStart = .rows,
     file: StaticString = #fileID, line: UInt = #line,

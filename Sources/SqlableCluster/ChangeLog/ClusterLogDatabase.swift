@@ -86,8 +86,8 @@ extension SqliteCluster: ConsumerDatabase {
   /// Does nothing: the health of a cluster's client does not include consumers.
   package func monitorChangeConsumers() {}
 
-  /// Adds no work and returns nil: a closing client can't write anymore. The next owner of a consumer must wait until
-  /// its own claim ends.
+  /// Registers nothing and returns nil, because a closing client can't write anymore. The next owner of a consumer must
+  /// wait until its own claim expires.
   package func addLastLogWork(_ body: @escaping @Sendable (SqliteDatabase) throws -> Void) -> Int? { nil }
 
   package func removeLastWork(_ token: Int) {}

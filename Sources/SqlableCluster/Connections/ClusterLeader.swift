@@ -49,7 +49,8 @@ final class ClusterLeader: Sendable {
         return leader
       case .failure(let error):
         reason = error
-        // If the attempt ended early, at the call's deadline, the nodes might still know a leader.
+        // Report a missing leader, unless the call's deadline cut this search short. In that case, the nodes might
+        // still know a leader.
         if (error as? NodeFailure)?.isLate != true || end <= deadline {
           isMissing = true
           state.withLock { $0.isMissing = true }

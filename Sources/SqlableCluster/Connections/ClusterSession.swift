@@ -45,8 +45,8 @@ actor ClusterSession {
         if error.isNodeFailure { leader.failed(address, error) }
         throw error
       }
-      // The caller's request was not sent. The connection has its own limit of two seconds. If only this limit has
-      // passed, and not the call's deadline, the call is not late.
+      // The caller's request was not sent. The attempt to connect has its own limit of two seconds. If this limit has
+      // passed but the call's deadline has not, the call is not late.
       (failure.wasSent, failure.isLate) = (false, failure.isLate && deadline <= .now)
       leader.failed(address, failure)
       throw failure

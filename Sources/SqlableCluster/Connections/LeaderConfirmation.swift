@@ -3,11 +3,11 @@ import Sqlable
 
 /// A confirmation that a node is still the leader: the voters are asked which leader they follow.
 ///
-/// A leader that was cut off does not notice immediately, and would answer a read with old data. A majority of the
-/// voters acknowledges each commit, and a voter that acknowledged a later leader's commit follows the later leader. So
-/// if a majority, including the node itself, follows the node, no later leader had a commit when the voters were asked.
-/// If the node then answers as the leader, its answer includes all commits that were acknowledged before the voters
-/// were asked.
+/// A leader that was cut off does not notice immediately, and would answer a read with old data. Meanwhile, a later
+/// leader might commit. Each commit of the later leader needs a majority of the voters, and these voters then follow
+/// the later leader. So if a majority, including the node itself, still follows the node, no later leader had a commit
+/// when the voters were asked. If the node then answers as the leader, its answer includes all commits that were
+/// acknowledged before the voters were asked.
 ///
 /// Calls that start during a round of questions share the next round.
 final class LeaderConfirmation: Sendable {

@@ -15,8 +15,8 @@ extension ClusterSession {
   /// earlier requests are answered.
   ///
   /// After most errors the transaction stays open, and the later statements still belong to the transaction. After an
-  /// error that ends the transaction, each later statement would be committed separately. So no statement, trigger or
-  /// conflict clause is allowed to end the transaction.
+  /// error that ends the transaction, each later statement would be committed separately. So requests are sent together
+  /// only if no statement, trigger or conflict clause can end the transaction.
   ///
   /// - Parameter isRetry: True if another client had the lock a moment ago. If true, the request for the schema version
   ///   follows only after BEGIN has succeeded: BEGIN might fail again, and each request uses the leader's time.

@@ -36,7 +36,8 @@ public struct ClusterNodeConfiguration: Sendable, Hashable {
   /// A node runs one statement at a time, and does not answer other nodes during the statement. A statement that delays
   /// a heartbeat for too long costs the node its leadership, even within this limit.
   public var maximumStatementTime: Duration
-  /// A number for nodes that fail together, such as the nodes of one rack. dqlite only reports the number. Default: 0.
+  /// A number that nodes share if they can fail together, such as the nodes of one rack. dqlite only reports the
+  /// number. Default: 0.
   public var failureDomain: Int
   /// The address to listen on, such as `0.0.0.0:9001` for all interfaces. If nil, the node listens on its own address.
   public var bindAddress: String?

@@ -38,7 +38,8 @@ extension SqliteClusterNode {
         let membership = ClusterMembership(ClusterLeader(nodes: nodesToJoin))
         let members = try await membership.members(before: deadline)
         let member = try ClusterMembership.member(id, nodeAddress, of: members)
-        // A voter without its log might vote for a leader that lacks a commit that the voter acknowledged.
+        // A voter that has lost its log has also lost commits that it acknowledged. Its vote could elect a leader
+        // without these commits.
         guard member == nil || existingRecord != nil else { throw SqlError.lostDirectory(id) }
         try await launch(in: directory, writing: record)
         do {

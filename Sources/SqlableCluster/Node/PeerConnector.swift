@@ -6,7 +6,7 @@ import Glibc
 /// names, and waits for minutes for a machine that can't be reached. If a connected machine can't be reached any more,
 /// the original function keeps the connection for a quarter of an hour.
 enum PeerConnector {
-  /// The time limit for a connection, and for the acknowledgement of a message, in milliseconds.
+  /// The time limit for connecting, and for the acknowledgement of a message, in milliseconds.
   private static let timeout: Int32 = 3_000
 
   /// Connects to the node at an address, and stores the socket in `descriptor`. dqlite calls this function on a

@@ -86,7 +86,8 @@ private final class CellDecoder: Decoder, SingleValueDecodingContainer {
   func decode<Value: SqlValue & Decodable>(_ type: Value.Type) throws -> Value { try cell.stored() }
 
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-    // If `init(from:)` of a type asks for a single value of the same type, the value is decoded from JSON.
+    // An `init(from:)` that requests a single value of its own type would call itself without end. Decode such a value
+    // from JSON.
     guard type != self.type else { throw structured() }
     return try cell.value(as: type)
   }

@@ -71,8 +71,8 @@ extension SelectStatement {
   ///   .decoded(as: Stock.self, columns: "color", "count", "newest_id")                          // [Stock]
   /// ```
   ///
-  /// A key is decoded from the column with the same name, or with the name in snake_case. Without `columns`, the names
-  /// are those of the selected columns, and other terms have no name.
+  /// A key is decoded from the column with the same name, or with the name in snake_case. Without `columns`, a selected
+  /// column has its own name, and another term, such as `count()`, has no name.
   ///
   /// A ``SqlValue`` is decoded from the column's stored form. Any other type is decoded from the single value that its
   /// `init(from:)` requests, or else from JSON. NULL and a missing column become nil. A type that decodes itself as a

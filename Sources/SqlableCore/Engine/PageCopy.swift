@@ -17,7 +17,8 @@ package final class PageCopy {
     let code = sqlite3_errcode(target.handle)
     // SQLITE_ERROR: the target has an open read transaction, or the source has no database with this name.
     guard code == SQLITE_ERROR else { throw target.error(code, sql: nil) }
-    throw SqlError.misuse("can't replace the database: \(target.error(code, sql: nil).message)").labelled(target.label)
+    throw SqlError.misuse("can't copy database \(database) into the target: \(target.error(code, sql: nil).message)")
+      .labelled(target.label)
   }
 
   deinit { sqlite3_backup_finish(handle) }
@@ -57,7 +58,9 @@ extension Connection {
     // DELETE, SQLite keeps an existing journal.
     try connection.pragma("PRAGMA journal_mode = PERSIST")
     guard try connection.pragma("PRAGMA journal_mode = DELETE") == "delete" else {
-      throw SqlError(.busy, message: "another connection has the file open", label: label)
+      throw SqlError(
+        .busy, message: "can't close the WAL: another connection has the file open; close the other connection",
+        label: label)
     }
     // Read the file, so that SQLite rolls back a journal. The PRAGMAs above do not read the file if it already has the
     // mode that they set.

@@ -14,7 +14,7 @@ package final class RawFile {
   package init(path: String) throws {
     // Opening a pipe would wait for a writer.
     if let info = FileIdentity.info(path), !info.isRegular {
-      throw SqlError(.cannotOpen, message: "the path is not a regular file", label: path)
+      throw SqlError(.cannotOpen, message: "can't open the database file: the path is not a regular file", label: path)
     }
     var handle: OpaquePointer?
     let name = path.begins(with: "file:") ? "./" + path : path

@@ -18,7 +18,8 @@ extension Connection {
     }
     guard !isConstant else {
       throw SqlError.encoding(
-        expected: "a REAL that SQLite reads exactly from a literal", found: "a REAL that SQLite rounds")
+        expected: "a REAL whose literal this SQLite parses exactly",
+        found: "a REAL whose literal this SQLite parses with a rounding error")
     }
     return real.product
   }

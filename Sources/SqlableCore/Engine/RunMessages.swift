@@ -183,9 +183,12 @@ package enum RunMessage {
 
   /// The ends of messages that begin with a value, and their replacements.
   private static let endings: [(String, String)] = [
-    (" is already in use", "the name is already in use"),
+    (" is already in use", "the name of the attached database is already in use; choose another name"),
     (" is locked", "the database is locked"),
-    (": table does not support scanning", "the table does not support scanning"),
+    (
+      ": table does not support scanning",
+      "a contentless full-text table does not support scanning; read the table with MATCH"
+    ),
   ]
 }
 

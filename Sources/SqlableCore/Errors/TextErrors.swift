@@ -18,7 +18,7 @@ extension SqlError {
 
   static var quotedInText: SqlError {
     .invalidStatement(
-      "a value or name is inside quotes or a comment of the SQL text; write it outside, without quotes")
+      "an interpolation is inside quotes or a comment of the SQL text; write the interpolation outside, without quotes")
   }
 
   static var parameterInText: SqlError {

@@ -126,7 +126,8 @@ package final class CursorCore {
     } expect: { statement in
       try statement.checkParameters(count: sql.arguments.count)
       guard statement.isReadOnly, statement.columnCount > 0 else {
-        throw SqlError.invalidStatement("a cursor can only read a query that changes nothing; use query(_:as:)")
+        throw SqlError.invalidStatement(
+          "the SQL text of a cursor must be a query that changes nothing; use query(_:as:) or execute(_:)")
       }
     }
     uncheckedColumns = columns

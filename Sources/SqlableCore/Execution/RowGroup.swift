@@ -179,8 +179,8 @@ extension Connection {
   /// the logged table, as in `sqlable_changes_bicycle_insert`. These triggers change no logged table.
   package static let changeTable = "sqlable_changes"
 
-  /// Returns the number of rows of an INSERT with several rows. Nil if such an INSERT could have another result than one
-  /// INSERT for each row.
+  /// Returns the number of rows of an INSERT with several rows. Nil if the result of such an INSERT could differ from
+  /// that of one INSERT for each row.
   ///
   /// The results can differ for a table with a trigger of the program, which fires between the rows, for a table with a
   /// conflict clause, which can skip rows, and for a table with a foreign key to itself, because a row can reference a

@@ -132,7 +132,8 @@ public struct EmbeddedRow {
   /// Returns the value of a field. A value that does not fit throws `.decoding`. NULL fits only an optional type.
   public func get<Owner, Value>(_ field: Field<Owner, Value>) throws -> Value {
     guard let position = fields.position(of: field.column.definition) else {
-      throw SqlError.misuse("field \(field.column.name) is not in the fields of \(Owner.self)")
+      throw SqlError.misuse(
+        "the embedded row has no field \(field.column.name); add the field to \(Owner.self).fields")
     }
     return try row.get(columns[position])
   }

@@ -142,9 +142,9 @@ extension FullTextTable {
       return "has a tokenizer with an empty name, or with a NUL byte in an argument"
     }
     if prefixes.count > 31 || !prefixes.allSatisfy((1...999).contains) {
-      return "has invalid prefixes: FTS5 allows up to 31, of 1 to 999 characters"
+      return "has invalid full-text prefixes: FTS5 allows up to 31 prefixes, with lengths from 1 to 999 characters"
     }
-    if Set(columns.map(\.name.foldedName)).count < columns.count { return "has a column twice in its full-text index" }
+    if let name = columns.map(\.name).firstDoubled { return "has column \(name) twice in its full-text index" }
     for column in columns {
       let options = column.definition.options
       if column.name.isSameName(as: FullTextTable.rowid) || column.name.isSameName(as: "rank")
@@ -153,7 +153,8 @@ extension FullTextTable {
         return "has a full-text column with the reserved name \(column.name)"
       }
       if !options.isUnindexed, column.type.storageClass != .text {
-        return "has column \(column.name) in its full-text index, but the column is not TEXT; use Unindexed()"
+        let remedy = isExternal ? "remove the column from the index" : "use Unindexed()"
+        return "has column \(column.name) in its full-text index, but the column is not TEXT; \(remedy)"
       }
     }
     if columns.allSatisfy(\.definition.options.isUnindexed) { return "has a full-text index without indexed columns" }
@@ -201,7 +202,7 @@ extension FullTextTable {
         return "has column \(column.name) in its full-text index but not in its layout"
       }
       if column.definition.options.isUnindexed {
-        return "has Unindexed() on \(column.name), but is not a full-text table"
+        return "has Unindexed() on \(column.name), which only a full-text table can have; remove the option"
       }
     }
     return nil

@@ -21,7 +21,10 @@ extension TableInfo {
   }
 
   private func checkNames() throws(SqlError) {
-    if self === TableInfo.excessive { throw .misuse("the program has created too many tables without a model") }
+    if self === TableInfo.excessive {
+      let (tables, columns) = (UntypedTable.maximumCount, UntypedTable.maximumColumns)
+      throw .misuse("the program uses more than \(tables) tables without a model, or \(columns) columns of such tables")
+    }
     if name.isEmpty || name.utf8.contains(0) { throw wrong("has a name that is empty or contains a NUL byte") }
     if let misnamed = modelType.misnamedList { throw wrong(misnamed) }
     if columns.isEmpty, untyped == nil {
@@ -151,7 +154,7 @@ extension TableInfo {
   private func check(_ expression: DeclaredExpression, of declaration: String) throws(SqlError) {
     do { _ = try expression.sql(for: self) { "\($0)" } } catch {
       let error = error as? SqlError
-      throw wrong("has \(declaration) that can't be declared: \(error?.message ?? "\(error as Any)")", error?.column)
+      throw wrong("has an error in \(declaration): \(error?.message ?? "\(error as Any)")", error?.column)
     }
   }
 
@@ -161,7 +164,8 @@ extension TableInfo {
     }
     if let name = names.firstDoubled { throw wrong("has \(declaration) with the column \(name) twice", name) }
     if let index = names.lazy.compactMap(position(named:)).first(where: { columns[$0].definition.options.isRowId }) {
-      throw wrong("has \(declaration) on the rowid, which SQLite allows only for declared columns", columns[index].name)
+      let name = columns[index].name
+      throw wrong("has \(declaration) on the RowId() column \(name); declare the column with PrimaryKey()", name)
     }
   }
 
@@ -185,8 +189,8 @@ extension TableInfo {
     }
     if referred.isEmpty { throw wrong("to table \(target.name), which has no primary key") }
     if referred.count != columns.count {
-      throw wrong(
-        "that can't reference \(referred.count) columns of \(target.name): \(referred.joined(separator: ", "))")
+      let (count, names) = (referred.count, referred.joined(separator: ", "))
+      throw wrong("to \(count) columns of \(target.name): \(names); both sides need the same number of columns")
     }
     if let unknown = referred.first(where: { name in !target.columns.contains { $0.name.isSameName(as: name) } }) {
       throw wrong("to \(target.name).\(unknown), but the model \(target.modelType) has no such column")
@@ -194,7 +198,7 @@ extension TableInfo {
     if referred.count == 1, target.key.contains(where: { target.columns[$0].definition.options.isRowId }),
       target.columns[target.key[0]].name.isSameName(as: referred[0])
     {
-      throw wrong("to the rowid of table \(target.name), which SQLite can't reference")
+      throw wrong("to the RowId() column of table \(target.name), which SQLite can't reference; use PrimaryKey()")
     }
     guard target.hasUniqueKey(of: referred) else {
       let names = referred.count == 1 ? "\(target.name).\(referred[0])" : "(\(referred.joined(separator: ", ")))"

@@ -195,7 +195,8 @@ package final class TableInfo: Sendable {
       $0.tables[types] == nil && ($0.tables.count >= maximumLayouts || $0.columns + types.count > maximumColumns)
     }
     guard !isNew else {
-      throw SqlError.misuse("the program has decoded too many documents whose named queries have different columns")
+      throw SqlError.misuse(
+        "decoded named queries have more than \(maximumLayouts) lists of column types, or \(maximumColumns) columns")
     }
     return columns(of: types)
   }

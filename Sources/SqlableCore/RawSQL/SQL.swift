@@ -102,7 +102,9 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
     )
     @_disfavoredOverload
     public mutating func appendInterpolation<Value>(_ value: Value) {
-      fail(.misuse("the SQL text has a value of type \(Value.self), which SQLite can't store"))
+      fail(
+        .misuse(
+          "the SQL text has a value of type \(Value.self), which SQLite can't store; conform the type to SqlValue"))
     }
 
     /// Binds bytes.
@@ -161,7 +163,8 @@ public struct SQL: Sendable, Hashable, ExpressibleByStringInterpolation {
       withExtendedLifetime(parameters) {
         let mark = parameters.mark
         do { try write(sql, parameters) } catch {
-          return fail(error as? SqlError ?? .misuse("a statement in the SQL text can't be rendered"))
+          return fail(
+            error as? SqlError ?? .misuse("the conversion of a value in an embedded statement threw an error"))
         }
         var placeholders = parameters.placeholders(since: mark)?.makeIterator()
         for value in parameters.parameters {

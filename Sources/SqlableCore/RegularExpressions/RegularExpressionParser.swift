@@ -143,11 +143,11 @@ struct RegularExpressionParser {
   private mutating func counts(from start: Int) throws(SqlError) -> (Int, Int?) {
     let least = try number(start)
     if take("}") { return (least, least) }
-    guard take(",") else { throw failure("a repetition count must be {2}, {2,} or {2,5}", at: start) }
+    guard take(",") else { throw failure("a repetition must be {n}, {n,} or {n,m} with n ≤ m", at: start) }
     if take("}") { return (least, nil) }
     let greatest = try number(start)
     guard take("}"), greatest >= least else {
-      throw failure("a repetition count must be {2}, {2,} or {2,5}", at: start)
+      throw failure("a repetition must be {n}, {n,} or {n,m} with n ≤ m", at: start)
     }
     return (least, greatest)
   }
@@ -161,7 +161,7 @@ struct RegularExpressionParser {
         throw failure("a repetition count is above \(RegularExpression.maximumCount)", at: start)
       }
     }
-    guard let number else { throw failure("a repetition count must be {2}, {2,} or {2,5}", at: start) }
+    guard let number else { throw failure("a repetition must be {n}, {n,} or {n,m} with n ≤ m", at: start) }
     return number
   }
 
@@ -219,7 +219,7 @@ struct RegularExpressionParser {
     }
     guard let value = UInt32(digits, radix: 16), let scalar = Unicode.Scalar(value),
       isBraced ? take("}") : digits.utf8.count == 2
-    else { throw failure("a character code must be \\xe9 or \\x{1f600}", at: start) }
+    else { throw failure("a character code needs 2 hex digits, or up to 6 in braces: \\xe9, \\x{1f600}", at: start) }
     return scalar
   }
 

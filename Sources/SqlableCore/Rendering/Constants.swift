@@ -32,7 +32,8 @@ extension Renderer {
 
   func write(literal text: String) throws {
     guard !text.utf8.contains(0) else {
-      throw SqlError.invalidStatement("a constant argument contains a NUL byte")
+      throw SqlError.invalidStatement(
+        "a text that becomes a literal in the SQL, such as a JSON path or date format, contains a NUL byte")
     }
     sql.append(text.quotedBytes(in: UInt8(ascii: "'")))
   }

@@ -17,7 +17,8 @@ extension StatementWriter {
     try refuseForFullText(StatementWriter.contentlessChange, fullText.content == .none)
   }
 
-  private static let contentlessChange = "this change, because the table does not store its text"
+  private static let contentlessChange =
+    "changes except plain inserts of structs, because the table does not store the text"
 
   private func refuseForFullText(_ feature: String, _ isUsed: Bool) throws {
     if isUsed { throw SqlError.invalidStatement("a full-text table does not support \(feature)").at(table: table.name) }

@@ -70,8 +70,9 @@ extension StatementWriter {
   private func check(_ source: SelectQuery, fits positions: [Int]) throws {
     let given = source.clauses.columns
     guard given.count == positions.count else {
-      throw SqlError.invalidStatement("a query of \(given.count) columns can't fill \(positions.count) columns").at(
-        table: table.name)
+      throw SqlError.invalidStatement(
+        "the insert and the query have different numbers of columns: \(positions.count) and \(given.count)"
+      ).at(table: table.name)
     }
     for (format, position) in zip(source.clauses.dateFormats, positions) {
       let column = table.columns[position]
@@ -140,7 +141,8 @@ extension StatementWriter {
     } else {
       sql.append(" ON CONFLICT DO ")
       guard columns.isEmpty, upsert.index == nil else {
-        throw SqlError.invalidStatement("an upsert must name its conflict columns")
+        throw SqlError.invalidStatement(
+          "an upsert that changes the existing row must name the conflict columns: onConflict(column, update: …)")
       }
     }
     guard !columns.isEmpty || !upsert.assignments.isEmpty else {
@@ -235,7 +237,8 @@ extension StatementWriter {
   private func writeTerms(of upsert: Upsert, after columns: [Int]) throws {
     guard !isNamedAsNewRow else {
       throw SqlError.invalidStatement(
-        "an upsert can't use a table named \(table.name): SQLite gives the new row this name"
+        "an upsert into table \(table.name) can't have assignments or a condition: "
+          + "SQLite gives the new row this name; rename the table"
       )
       .at(table: table.name)
     }

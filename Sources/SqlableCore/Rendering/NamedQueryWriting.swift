@@ -81,7 +81,8 @@ extension SelectWriter {
 
   private func twoQueries(named name: String, _ table: TableInfo) -> SqlError {
     // Without a model, the table has no name.
-    SqlError.invalidStatement("two queries are named \(name)").at(table: table.name.isEmpty ? nil : table.name)
+    SqlError.invalidStatement("two different queries are named \(name); rename one of the queries")
+      .at(table: table.name.isEmpty ? nil : table.name)
   }
 
   func names(of query: SelectQuery.Clauses) -> [String] {

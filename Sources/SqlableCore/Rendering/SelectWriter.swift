@@ -311,13 +311,13 @@ struct SelectWriter {
     }
     if let hint = source.indexHint {
       guard case .table = source.kind else {
-        throw SqlError.invalidStatement("only a table has an index; \(source.name) is not a table")
+        throw SqlError.invalidStatement("an index hint needs a table, but \(source.name) is a named query or function")
       }
       try sql.append(hint: hint)
     }
     if source.isSearched, table.fullText?.isExternal == true {
       guard source.join == .inner || source.join == .cross else {
-        throw SqlError.invalidStatement("the table of a full-text search needs an inner or cross join").at(
+        throw SqlError.invalidStatement("a full-text search of a joined table needs an inner or cross join").at(
           table: table.name)
       }
       // Join the index after the table, with a single ON for both: `JOIN t JOIN index ON … AND …`. Two ON clauses would

@@ -89,7 +89,9 @@ extension DatabaseValue: Codable {
     let container = try decoder.container(keyedBy: Key.self)
     guard try decoder.container(keyedBy: AnyKey.self).allKeys.count == 1, let key = container.allKeys.first else {
       throw DecodingError.dataCorrupted(
-        .init(codingPath: container.codingPath, debugDescription: "a value must have exactly one storage class"))
+        .init(
+          codingPath: container.codingPath,
+          debugDescription: "a value must have exactly one key: null, integer, real, text or blob"))
     }
     switch key {
     case .null: self = .null

@@ -137,7 +137,7 @@ extension SqlExpression {
   }
 
   private static func mixed(_ term: SqlExpression) -> InvalidTerm {
-    mismatch("a decimal is mixed with a number that has another scale or no scale", of: term)
+    mismatch("a decimal can't be combined with a number of another scale or without a scale; use `units`", of: term)
   }
 
   private func refused(by operation: String, _ lookup: ColumnLookup) -> InvalidTerm? {
@@ -145,7 +145,7 @@ extension SqlExpression {
   }
 
   private func refused(by operation: String) -> InvalidTerm {
-    SqlExpression.mismatch("\(operation) of a decimal has no exact decimal result; use its `units`", of: self)
+    SqlExpression.mismatch("\(operation) does not support decimals; convert the decimal with `units`", of: self)
   }
 
   /// True if the term's values are known to be NULL or integers, and not stored decimals.

@@ -91,7 +91,8 @@ extension SqlExpression {
       }
     } else if operation.isComparison {
       if let leftValues = left.values, let rightValues = right.values, leftValues != rightValues {
-        return mismatch("the compared terms have different types, and are never equal", of: left)
+        return mismatch(
+          "the compared terms have different types and are never equal; convert a term with cast(to:)", of: left)
       }
       return mixedDates([left, right]) ?? mixedValue(left, right) ?? mixedValue(right, left)
     }
@@ -113,7 +114,8 @@ extension SqlExpression {
     return terms.lazy.compactMap { mixedValue($0, other) }.first
   }
 
-  private static let mixedForms = "dates in different storage formats are mixed"
+  private static let mixedForms =
+    "an operation mixes dates in different storage formats; convert the dates with seconds(since:)"
 
   /// Returns an error if the terms are known to be dates in different storage formats.
   package static func mixedDates(_ terms: some Sequence<SqlExpression>) -> InvalidTerm? {

@@ -59,7 +59,7 @@ extension UUID: SqlValue {
 
   private init(checking bytes: UnsafeRawBufferPointer) throws {
     guard bytes.count == 16 else {
-      throw SqlError.decoding(expected: "a BLOB of 16 bytes", found: "a BLOB of another length")
+      throw SqlError.decoding(expected: "a UUID as a BLOB of 16 bytes", found: "a BLOB of another length")
     }
     self.init(uuid: bytes.loadUnaligned(as: uuid_t.self))
   }

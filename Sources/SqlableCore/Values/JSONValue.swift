@@ -115,7 +115,8 @@ package enum JSONText {
       return String(decoding: try encoder.json(of: value), as: UTF8.self)
     } catch is EncodingError {
       // The original error is not thrown, because its description can contain the value.
-      throw SqlError.encoding(expected: "a value that JSON can represent", found: "another value")
+      throw SqlError.encoding(
+        expected: "a value that JSON can represent", found: "a value that JSONEncoder can't encode")
     }
   }
 

@@ -213,7 +213,7 @@ extension DocumentDecoder {
       throw failure("an aggregate of associated rows can't have a limit")
     }
     if known.path.isToOne, level.query.isLimited || !level.query.clauses.order.isEmpty {
-      throw failure("an association with a single referenced row can't have an order or limit")
+      throw failure("a to-one association can't have an order, limit or offset")
     }
     guard level.query.clauses.size.depth <= SqlExpression.maximumDepth else {
       throw failure("the query is nested too deeply")

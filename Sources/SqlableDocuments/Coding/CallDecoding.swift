@@ -44,14 +44,23 @@ extension DocumentDecoder {
   }
 
   private func checkClauses(of call: SqlExpression.Call) throws {
-    guard call.order.isEmpty || call.takesOrder else { throw failure("the function can't have an order of its rows") }
+    guard call.order.isEmpty || call.takesOrder else {
+      throw failure("the key \"orderBy\" needs an aggregate that depends on the row order, without a window")
+    }
     guard !call.isDistinct || (call.arguments.count == 1 && call.window == nil) else {
       throw failure("only an aggregate of one argument can be distinct")
     }
     guard let kind = call.facts?.kind else { return }
-    guard kind == .aggregate || (!call.isDistinct && call.filter == nil), call.takesWindow || call.window == nil,
-      kind != .window || call.window != nil, kind != .table
-    else { throw failure("the function does not allow these clauses, or can't be used as a term") }
+    guard kind == .aggregate || (!call.isDistinct && call.filter == nil) else {
+      throw failure("only an aggregate can have the key \"distinct\" or \"filter\"")
+    }
+    guard call.takesWindow || call.window == nil else {
+      throw failure("the function can't have a window; remove the key \"over\"")
+    }
+    guard kind != .window || call.window != nil else { throw failure("a window function needs the key \"over\"") }
+    guard kind != .table else {
+      throw failure("a table function can't be used as a term; use the function in \"from\" of a query")
+    }
   }
 
   /// Throws if the function does not accept this number of arguments, or if the arguments are known to be invalid.
@@ -65,7 +74,9 @@ extension DocumentDecoder {
       throw failure("the function does not take \(call.arguments.count) arguments")
     }
     if call.facts?.constants == .format {
-      guard case .value(.text) = call.arguments[0].node else { throw failure("a format must be text") }
+      guard case .value(.text) = call.arguments[0].node else {
+        throw failure("the first argument of the function must be a constant text: the format")
+      }
     }
   }
 
@@ -114,7 +125,10 @@ extension DocumentDecoder {
       return .preceding(try integer(members[0].value, "the bound of a frame"))
     case .object(let members) where members.count == 1 && members[0].key == "following":
       return .following(try integer(members[0].value, "the bound of a frame"))
-    default: throw failure("unknown bound of a frame")
+    default:
+      throw failure(
+        #"the bound of a frame must be "currentRow", "unboundedPreceding", "unboundedFollowing", {"preceding": n} or "#
+          + #"{"following": n}"#)
     }
   }
 }

@@ -65,7 +65,8 @@ extension Returning {
     return try decoder.locatingErrors {
       let statement = try Statement<Model, [Model]>(DecodedStatement(document, by: decoder), decoder)
       guard case .terms(let terms) = statement.tree.returned else {
-        throw decoder.failure("the statement does not return terms")
+        throw decoder.failure(
+          "the key \"returning\" has no list of terms; decode the document as Statement or ReturningStatement")
       }
       try description.check(terms.map { ResultColumn(type: $0.columnDefinition?.type) }, decoder)
       return statement

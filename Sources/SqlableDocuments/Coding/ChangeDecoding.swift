@@ -106,10 +106,13 @@ extension DocumentDecoder {
     if let columns = try columns(fields, .columns, table) { query.rest.value.columns = columns }
     query.conflict = try conflict(fields)
     guard query.conflict == nil || !isSave else {
-      throw failure("a save can't have a second conflict policy")
+      throw failure("a save can't have the key \"onConflict\"; use an insert")
     }
     if let upserts = try part(fields, .upsert, { try upserts($0, table) }) {
-      guard query.conflict == nil, !isSave else { throw failure("an insert can't have two conflict policies") }
+      guard !isSave else { throw failure("a save can't have the key \"upsert\"; use an insert") }
+      guard query.conflict == nil else {
+        throw failure("an insert can't have both of the keys \"onConflict\" and \"upsert\"; remove one key")
+      }
       query.rest.value.upserts = upserts
     }
     if let returned = try returned(fields, Scope(table)) { query.rest.value.returned = returned }

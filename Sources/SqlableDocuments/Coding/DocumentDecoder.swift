@@ -217,7 +217,7 @@ package final class DocumentDecoder {
     case .text(let text): return .text(text)
     case .integer(let integer): return .integer(integer)
     case .null: throw failure(#"NULL must be written as {"null": true}"#)
-    case .bool: throw failure("a constant condition must be written as 1 or 0")
+    case .bool: throw failure("a term can't be true or false; write 1 or 0")
     case .number: throw failure(#"a number with a fraction must be written as {"real": …}"#)
     case .list: throw failure("a term or value must be text, an integer or an object")
     case .object(let members):
@@ -249,7 +249,9 @@ package final class DocumentDecoder {
       return .blob(data)
     default: break
     }
-    throw failure("the value does not have the storage class that its key names")
+    throw failure(
+      #"the value does not fit its key; write {"null": true}, {"integer": "5"}, {"real": 1.5} or {"blob": "<base64>"}"#
+    )
   }
 
   @inline(never)

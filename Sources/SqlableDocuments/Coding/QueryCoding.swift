@@ -63,7 +63,7 @@ extension DocumentDecoder {
   package func query(_ decoded: DecodedStatement, _ description: ResultDescription) throws -> SelectQuery {
     enter(decoded.operation.rawValue)
     guard case .select(let query) = decoded.tree, decoded.operation == .read else {
-      throw failure("the document's statement is not a query")
+      throw failure("the document is not a read; decode the document as a Statement or an AnyStatement")
     }
     guard rules.kinds.contains(.read) else { throw failure("the decoder does not allow queries") }
     try description.check(query.clauses.columns, self)

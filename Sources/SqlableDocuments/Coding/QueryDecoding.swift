@@ -21,7 +21,9 @@ extension DocumentDecoder {
     var query: SelectQuery
     let scope: Scope
     if let rows = fields[.values] {
-      guard fields[.from] == nil, fields[.select] == nil else { throw failure("literal rows can't have tables") }
+      guard fields[.from] == nil, fields[.select] == nil else {
+        throw failure("a query with the key \"values\" can't have the key \"from\" or \"select\"")
+      }
       scope = try Scope([], outer: outer)
       enter("values")
       let rows = try each(list(rows, "literal rows")) { try terms($0, "a row", scope) }
@@ -145,7 +147,7 @@ extension DocumentDecoder {
   func sources(ofUpdate document: Document, _ table: TableInfo) throws -> [SelectQuery.Source] {
     let sources = try sources(document, after: SelectQuery.Source(table: table), nil).dropFirst()
     guard sources.allSatisfy({ $0.join == .inner && $0.condition != nil }) else {
-      throw failure("the other tables of an update need an inner join with a condition")
+      throw failure("each table in \"from\" of an update must have the join \"inner\" and a condition in \"on\"")
     }
     return Array(sources)
   }
@@ -163,7 +165,7 @@ extension DocumentDecoder {
     var source: SelectQuery.Source
     switch kind {
     case .table:
-      try allow([.table, .model, .as, .join, .on, .search, .indexedBy, .notIndexed], fields)
+      try allow([.table, .model, .as, .join, .on, .search, .indexedBy, .notIndexed], fields, of: kind)
       let model = try part(fields, .model) { try text($0, "the name of a model") }
       source = SelectQuery.Source(
         table: try part(fields, .table) { try table(text($0, "the name of a table"), model: model) } ?? .none)
@@ -175,7 +177,7 @@ extension DocumentDecoder {
     case .query, .recursive:
       // Check before `layout` creates a layout, because layouts are never freed.
       if let access, !access.allowsNamedQueries { throw DocumentAccess.refusal }
-      try allow([.query, .recursive, .name, .hint, .model, .columns, .as, .join, .on], fields)
+      try allow([.query, .recursive, .name, .hint, .model, .columns, .as, .join, .on], fields, of: kind)
       let name = try part(fields, .name) { try self.name($0, "the name of a query") }
       source = SelectQuery.Source(table: try layout(fields))
       if kind == .query {
@@ -193,7 +195,8 @@ extension DocumentDecoder {
       } else {
         _ = try flag(fields[.recursive], .recursive)
         guard fields[.hint] == nil else {
-          throw failure("a materialization hint must be in the definition of the query")
+          throw failure(
+            "a reference to a recursive query can't have the key \"hint\"; write \"hint\" in the query's definition")
         }
         guard defining.contains(where: (name ?? alias ?? "").isExactly) else {
           throw failure("a reference to a recursive query must be inside the query's own definition")
@@ -202,7 +205,7 @@ extension DocumentDecoder {
       }
       if !name.isExactly(alias) { source.queryName = name }
     default:
-      try allow([.jsonEach, .jsonTree, .path, .as, .join, .on], fields)
+      try allow([.jsonEach, .jsonTree, .path, .as, .join, .on], fields, of: kind)
       source = JSONEach.emptySource
     }
     guard kind == .table || alias != nil else { throw failure("a subquery or function needs a name; use \"as\"") }
@@ -225,9 +228,9 @@ extension DocumentDecoder {
     return IndexHint.none
   }
 
-  private func allow(_ keys: Set<DocumentKey>, _ fields: Fields) throws {
+  private func allow(_ keys: Set<DocumentKey>, _ fields: Fields, of kind: DocumentKey) throws {
     for member in fields.members where !keys.contains(where: { $0.rawValue == member.key }) {
-      throw failure("a table has a key that this kind of table does not allow")
+      throw failure("a table with the key \"\(kind.rawValue)\" can't have the key \"\(member.key)\"")
     }
   }
 
@@ -284,7 +287,7 @@ extension DocumentDecoder {
       let fields = try fields(document, [.model, .replacing], "a selected model")
       let name = try part(fields, .model) { try text($0, "the name of a table") }
       guard let index = sources.firstIndex(where: { $0.name.isExactly(name ?? "") }) else {
-        throw failure("the query has no such table")
+        throw failure("the selected model is not a table of the query; write the name or alias of a table in \"from\"")
       }
       let replaced = try part(fields, .replacing) { document in
         try each(list(document, "the replaced columns")) { document in

@@ -57,11 +57,13 @@ private struct RepeatabilityCheck {
       for assignment in query.rest.value.assignments { try check(assignment.value) }
       let keepsAll = query.conflict.map { $0 == .abort } ?? !query.table.ignoresOrReplaces
       guard query.isRowLevel || keepsAll else {
-        throw failure("the update is not repeatable: any one of several conflicting rows might remain", query.table)
+        throw failure(
+          "the update is not repeatable: the conflict policy might keep any one of several conflicting rows; use abort",
+          query.table)
       }
       guard query.rest.value.sources.isEmpty else {
         throw failure(
-          "the update is not repeatable: any one of several matching rows of the other tables might supply the values",
+          "an update from other tables is not repeatable: several rows might match; set values with ordered subqueries",
           query.table)
       }
       try check(query.selection, of: query.table)
@@ -198,7 +200,8 @@ private struct RepeatabilityCheck {
             "the order of \(function.name)() is not repeatable: it has ties; order by the keys of the tables")
         }
       } else {
-        throw failure("\(function.name)() is not repeatable: it depends on the order in which SQLite finds the rows")
+        throw failure(
+          "\(function.name)() is not repeatable: the result depends on the row order; give the function an order")
       }
     }
   }

@@ -85,7 +85,7 @@ extension Statement {
     guard tree.returnsRows == returning else {
       throw SqlError.invalidStatement(
         returning
-          ? "the statement returns no rows"
+          ? "a statement that returns no rows can't be encoded as a ReturningStatement; use Statement"
           : "a change that returns rows can't be encoded as a Statement; use ReturningStatement")
     }
     return try checkedDocument()
@@ -104,7 +104,7 @@ extension Statement {
       guard decoded.tree.returnsRows == returning else {
         throw decoder.failure(
           returning
-            ? "the statement returns no rows"
+            ? "a statement that returns no rows can't be decoded as a ReturningStatement; use Statement"
             : "a change that returns rows can't be decoded as a Statement; use ReturningStatement")
       }
       guard decoded.tree.returned ?? .rows == .rows else {
@@ -121,8 +121,9 @@ extension Statement {
       throw decoder.failure("the statement is not for table \(modelTable.name)").at(table: modelTable.name)
     }
     guard decoded.gives(Output.self, of: Model.self) else {
-      throw decoder.failure("the document's statement does not match the Swift type that decodes it").at(
-        table: modelTable.name)
+      throw decoder.failure(
+        "the Swift type does not match the document's operation or tables; decode a Select or an AnyStatement"
+      ).at(table: modelTable.name)
     }
     self.init(decoded.tree, rows: decoded.tree.takesRows ? .stored(decoded.rows) : .none)
     guard decoder.rules.kinds.contains(kind) else {

@@ -25,7 +25,9 @@ extension DocumentDecoder {
     var match: (form: TermForm, value: Document)?
     for member in members {
       guard let form = TermForm.byKey[member.key] else { continue }
-      guard match == nil else { throw failure("a term has the keys of two kinds of terms") }
+      if let match {
+        throw failure("a term can't have both of the keys \"\(match.form.rawValue)\" and \"\(form.rawValue)\"")
+      }
       match = (form, member.value)
     }
     guard let match else { throw failure("unknown kind of term") }
@@ -168,7 +170,7 @@ extension DocumentDecoder {
       if current.isFree { return SqlExpression(leaf: .qualified(alias: qualifier, .named(name))) }
       scope = current.outer
     }
-    throw failure("the query has no such table")
+    throw failure("\"of\" names no table of the query; write the name or alias of a table")
   }
 
   private func column(_ name: String, of source: SelectQuery.Source) throws -> SqlExpression {

@@ -105,7 +105,7 @@ package struct DocumentEncoder {
     return ["collate": document, "as": .text(collation.rawValue)]
   }
 
-  static var withoutForm: SqlError { .invalidStatement("the term has no form as JSON") }
+  static var withoutForm: SqlError { .invalidStatement("the term can't be encoded as JSON") }
 
   @inline(never)
   private func object(_ key: String, _ value: Document) -> Document {

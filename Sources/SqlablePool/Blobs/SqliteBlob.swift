@@ -181,8 +181,9 @@ private struct BlobPlace {
       ).at(table: table.name)
     }
     guard query.clauses.sources.count == 1, query.clauses.compounds.isEmpty, query.clauses.groups.isEmpty else {
-      throw SqlError.misuse("a blob is opened with a read of one row of one table, such as `byId` or `first`")
-        .at(table: table.name)
+      throw SqlError.misuse(
+        "a blob can only be opened with a read of one table without joins, groups or unions, such as `byId` or `first`"
+      ).at(table: table.name)
     }
     database = table.database ?? "main"
     if table.database == nil { query.clauses.read(fromDatabase: database) }

@@ -12,8 +12,8 @@ import SqlableCore
 /// 2. The polling connection's `data_version` also changes with the pool's own commits. If the pool has committed
 ///    between two checks, a change of the version is ambiguous until the writer checks. The writer's `data_version`
 ///    changes only with commits of other connections.
-/// 3. An ambiguity lasts until the writer's next check begins, or until the loops over changes are notified. A newly opened
-///    writer can't resolve the ambiguity, because earlier commits do not change its `data_version`.
+/// 3. An ambiguity lasts until the writer's next check begins, or until the loops over changes are notified. A newly
+///    opened writer can't resolve the ambiguity, because earlier commits do not change its `data_version`.
 package struct CommitDetector: Hashable, Sendable {
   package enum Finding {
     case nothing, otherCommit

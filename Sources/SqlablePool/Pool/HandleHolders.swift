@@ -30,7 +30,7 @@ struct HandleHolders {
 
   /// Returns the number of the handle that the thread holds; nil if there is none.
   func number(of thread: pthread_t) -> Int? {
-    assert(thread != 0, "0 stands for no thread")
+    assert(thread != 0, "the thread must not be 0, the mark of a free handle")
     return holders.firstIndex { $0.thread == thread }
   }
 

@@ -31,7 +31,7 @@ extension SqlitePool.Health.Problem: CustomStringConvertible {
         + (isNew
           ? "not acknowledged its initial rows for \(delay)"
           : "been behind for \(delay), by \(lag == 1 ? "1 change" : "\(lag) changes")")
-        + (error.map { "; it retries after the error \($0)" } ?? "")
+        + (error.map { "; the consumer retries after the error \($0)" } ?? "")
     case .changesInQuarantine(let name, let count):
       "consumer \(name) of the change log has \(count == 1 ? "1 change" : "\(count) changes") in quarantine"
     }

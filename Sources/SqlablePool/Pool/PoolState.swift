@@ -121,8 +121,10 @@ extension SqlitePool.State {
     guard (call.kind.isRead ? waitingReads : waitingWrites).count < configuration.maximumWaiting else {
       throw SqlError(
         .busy,
-        message:
-          "\(configuration.maximumWaiting) calls already wait for \(call.kind.isRead ? "a reader" : "the writer")",
+        message: """
+          the pool refused the call: \(configuration.maximumWaiting) calls (maximumWaiting) already wait for \
+          \(call.kind.isRead ? "a reader" : "the writer")
+          """,
         label: configuration.handles.label)
     }
     calls += 1

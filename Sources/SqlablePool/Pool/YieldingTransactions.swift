@@ -159,8 +159,13 @@ extension SqliteDatabase {
     file: StaticString = #fileID, line: UInt = #line,
     _ step: (_ db: SqliteDatabase, _ isNew: Bool) throws -> Iteration
   ) throws -> Int {
-    guard !belongsToPool else { throw misuse("can't yield inside a closure that the pool runs") }
-    guard transactionLevel == 0 else { throw misuse("can't yield inside a transaction") }
+    guard !belongsToPool else {
+      throw misuse(
+        "can't call yieldingTransaction inside a closure that the pool runs; call the pool's method after the closure")
+    }
+    guard transactionLevel == 0 else {
+      throw misuse("can't call yieldingTransaction inside a transaction; end the transaction first")
+    }
     var count = 1
     while let pause = try transaction(file: file, line: line, { db in try db.steps(step) }) {
       usleep(UInt32(pause / .microseconds(1)))

@@ -10,7 +10,9 @@ extension TableInfo {
 
   /// Returns the columns of a foreign key. Throws if `foreignKey` is empty, or if the table lacks a column.
   func requiredColumns(_ foreignKey: [ColumnReference]) throws -> [Column] {
-    guard !foreignKey.isEmpty else { throw SqlError.misuse("an association needs a foreign key").at(table: name) }
+    guard !foreignKey.isEmpty else {
+      throw SqlError.misuse("the foreign key of an association needs at least one column").at(table: name)
+    }
     return try foreignKey.map(requiredColumn)
   }
 
@@ -84,7 +86,7 @@ extension Column {
     // A column of type BLOB can store values of any storage class.
     guard classes[0] != classes[1], !classes.contains(.blob) else { return }
     throw SqlError.misuse(
-      "can't group rows by a foreign key of type \(type.name) that references a column of type \(key.type.name)"
+      "a foreign key of type \(type.name) can't match a referenced column of type \(key.type.name); use the same type"
     ).at(
       table: table.name, column: name)
   }
@@ -93,7 +95,8 @@ extension Column {
   func groupingCollation(in table: TableInfo) throws -> Collate {
     guard let collation = definition.options.collation else { return .binary }
     guard case .named(let collationName) = collation else { return collation }
-    throw SqlError.misuse("can't group rows by a foreign key with collation \(collationName)").at(
-      table: table.name, column: name)
+    throw SqlError.misuse(
+      "an association can't use a foreign key with the registered collation \(collationName); use a built-in collation"
+    ).at(table: table.name, column: name)
   }
 }

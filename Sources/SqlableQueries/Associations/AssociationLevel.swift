@@ -102,7 +102,8 @@ extension AssociationLevel {
 
   private func value(under table: TableInfo) throws -> SqlExpression {
     guard case .value(var term) = form else {
-      throw SqlError.invalidStatement("associated rows can't be used as a term")
+      throw SqlError.invalidStatement(
+        "an association that reads rows can't be used as a term; use `count()` or another aggregate of the association")
     }
     if let defect = defect(ofValue: term) { throw defect }
     let path = try resolvedPath(under: table)

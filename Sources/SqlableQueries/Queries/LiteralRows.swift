@@ -160,5 +160,8 @@ extension Column {
 }
 
 @_disfavoredOverload
-@available(*, unavailable, message: "the rows have different types, or contain something that is not a value")
+@available(
+  *, unavailable,
+  message: "the rows of values(_:) must have equal types, and each type must conform to SqlValue"
+)
 public func values(_ rows: [Any]) -> Select<DynamicRow> { Select(SelectQuery(rows: [])) }

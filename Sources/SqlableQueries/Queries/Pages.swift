@@ -140,7 +140,7 @@ extension Select {
     let order = query.clauses.order
     if !query.clauses.groups.isEmpty || order.contains(where: { $0.expression.combinesRows }) {
       let error = SqlError.invalidStatement(
-        "a page can't be read from a query with groups, or from one ordered by a window function; wrap the query in "
+        "a page needs a query without groups, and an order without aggregates and window functions; wrap the query in "
           + "named(_:)"
       )
       query.clauses.filter.and(SqlExpression(invalid: error))

@@ -274,22 +274,24 @@ extension SqlTerm {
 extension TypedTerm {
   @available(
     *, unavailable,
-    message: "only text matches a pattern; a type that is stored as text can conform to SqlText"
+    message: "like(_:escape:) needs a text term; conform a type stored as text to SqlText"
   )
   public func like(_ pattern: String, escape: Character? = nil) -> SqlExpression { expression }
 
-  @available(*, unavailable, message: "only text contains text; use jsonContains(_:) for an element of a JSON array")
+  @available(
+    *, unavailable, message: "contains(_:) needs a text term; use jsonContains(_:) for an element of a JSON array"
+  )
   public func contains(_ text: String) -> SqlExpression { expression }
 
   @available(
     *, unavailable,
-    message: "only text has letters; conform a type stored as text to SqlText, or use TextTerm in generic code"
+    message: "lowercase() needs a text term; conform a type stored as text to SqlText, or use TextTerm in generic code"
   )
   public func lowercase() -> TypedExpression<Value> { TypedExpression(expression: expression) }
 
   @available(
     *, unavailable,
-    message: "only text has letters; conform a type stored as text to SqlText, or use TextTerm in generic code"
+    message: "uppercase() needs a text term; conform a type stored as text to SqlText, or use TextTerm in generic code"
   )
   public func uppercase() -> TypedExpression<Value> { TypedExpression(expression: expression) }
 }

@@ -125,7 +125,8 @@ public struct DatabaseArchive: Sendable, Hashable {
       }
     if let match { return match }
     guard let first = all.first else { throw SqlError.misuse("no such archive: \(path)") }
-    throw SqlError.misuse("the archive at \(path) has no commit before commit \(first)")
+    throw SqlError.misuse(
+      "the archive at \(path) begins after the restore point; restore commit \(first) or a later commit")
   }
 
   /// Returns a function that receives the number of bytes that were just read, and calls `progress` with the sum.
@@ -194,7 +195,8 @@ public struct DatabaseArchive: Sendable, Hashable {
     case .latest: return
     case .commit(let number):
       guard number > last else { return }
-      throw SqlError.misuse("the archive at \(path) has no commit after commit \(last)")
+      throw SqlError.misuse(
+        "the archive at \(path) lacks commit \(number); restore commit \(last) or an earlier commit")
     case .time:
       // Without a next generation, the archive ends here, and no gap follows.
       guard let next = try files.generations().first(where: { $0 > generation }),

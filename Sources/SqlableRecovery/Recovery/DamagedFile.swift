@@ -64,7 +64,7 @@ final class DamagedFile {
     if header == nil { problems.append("the header of the file is damaged") }
     if let header, PageGeometry(header) != geometry { problems.append("the header has a wrong page size") }
     if let known = log?.pageCount ?? header?.pageCount, known > count {
-      problems.append("the file ends \(known - count) pages before the end of the database")
+      problems.append("the file lacks the last \(known - count) pages of the database")
     }
     if log?.isJournal == true { problems.append("an unfinished transaction was rolled back") }
     self.problems = problems

@@ -23,7 +23,7 @@ extension SalvageRun {
       if module.starts(with: "fts".utf8), !entry.isContentless {
         let name = entry.name.quotedName
         if let error = try output.attempt("INSERT INTO \(name)(\(name)) VALUES ('rebuild')") {
-          report.problems.append("the full-text index \(entry.name) is not complete: \(error.message)")
+          report.problems.append("can't rebuild the full-text index \(entry.name): \(error.message)")
         }
       } else if tables.contains(where: { $0.virtual?.name == entry.name && !$0.tally.isComplete }) {
         report.problems.append("entries of the virtual table \(entry.name) are lost")

@@ -209,7 +209,8 @@ public struct Migrations: Sendable {
     try check(records)
     guard records.count > all.count else { return }
     throw Migrations.mismatch(
-      "the database belongs to a newer program: it has run migration \(records[all.count].name)")
+      "the database has run migration \(records[all.count].name), which this program does not have; deploy the newer "
+        + "program, or restore a backup")
   }
 
   /// Throws `.schema(.mismatch)` unless the migrations that the database has run are the first migrations of this list,
@@ -219,8 +220,8 @@ public struct Migrations: Sendable {
     for (record, migration) in zip(records, all) {
       guard record.name.isExactly(migration.name) else {
         throw Migrations.mismatch(
-          "the database has run migration \(record.name) at the place where the program has migration "
-            + "\(migration.name); keep old migrations, and append new migrations"
+          "expected migration \(record.name), which the database has run, but the program has migration "
+            + "\(migration.name) at this position; keep the order of old migrations, and append new migrations"
         )
       }
       guard record.checksum == migration.checksum else {
@@ -281,7 +282,7 @@ extension Migrations {
     let differences = try short.schema().differences(from: long.schema())
     guard differences.isEmpty else {
       throw Migrations.mismatch(
-        "the schema of a new file differs from the migrated schema: "
+        "`fresh` and the migrations create different schemas: "
           + differences.map(\.description).joined(separator: "; "))
     }
     for table in try long.schema().tables where table.module == nil {
@@ -289,7 +290,7 @@ extension Migrations {
       let rows = SQL(verbatim: "SELECT \(columns) FROM \(table.name.quotedName) ORDER BY \(columns)")
       let (left, right) = (try short.query(rows, as: DynamicRow.self), try long.query(rows, as: DynamicRow.self))
       guard left.map(\.values) == right.map(\.values) else {
-        throw Migrations.mismatch("the rows of table \(table.name) differ between a new file and a migrated file")
+        throw Migrations.mismatch("`fresh` and the migrations store different rows in table \(table.name)")
       }
     }
   }

@@ -76,7 +76,7 @@ extension Migrations {
     problems += try db.query("PRAGMA integrity_check", as: String.self).filter { $0 != "ok" }
     guard problems.isEmpty else {
       throw Migrations.mismatch(
-        "a database that was migrated from version \(name) differs from a new database: "
+        "the migrations leave problems in a database of version \(name): "
           + problems.joined(separator: "; "))
     }
   }

@@ -68,7 +68,9 @@ extension AlterStatement: DefinitionStatement, WrittenDefinition {
     _ statement: String, _ log: any ChangeLogUpdates, on connection: Connection, _ functions: FunctionRegistry?
   ) throws -> [String] {
     let isRenamed = try log.renames(on: connection).contains { table.isSameName(as: $0.table) }
-    guard try isRenamed || log.loggedTables(on: connection).contains(where: table.isSameName) else { return [statement] }
+    guard try isRenamed || log.loggedTables(on: connection).contains(where: table.isSameName) else {
+      return [statement]
+    }
     let copy = try SchemaCopy(of: connection, functions: functions, isFileOnly: true).connection
     try log.copyEntries(from: connection, to: copy)
     var renames: [String] = []

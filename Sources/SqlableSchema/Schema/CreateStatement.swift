@@ -64,7 +64,9 @@ extension CreateStatement: DefinitionStatement, WrittenDefinition {
       }
       let search = FullTextDefinition(fullText)
       guard fullText.isExternal else { return [lenient(search.createTable())] }
-      guard !isLenient else { throw wrong("the full-text index of an existing table needs db.createTable(_:)") }
+      guard !isLenient else {
+        throw wrong("ifNotExists() can't create a table with a full-text index; call db.createTable(_:)")
+      }
       return try [definition.createTable(for: connection)] + indexes(definition, connection) + [search.createTable()]
         + search.triggers().map(\.sql)
     }

@@ -49,7 +49,7 @@ extension Pragma: Runnable, WrappingWork {
 
   private func value(of rows: [DynamicRow]) throws -> Value {
     guard let value: Value = try rows.pragmaValue() else {
-      throw SqlError.misuse("the pragma \(name) has no value; SQLite ignores pragmas that it does not know")
+      throw SqlError.misuse("pragma \(name) returned no value; check the name, because SQLite ignores unknown pragmas")
     }
     return value
   }

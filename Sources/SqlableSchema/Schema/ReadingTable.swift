@@ -56,6 +56,6 @@ private struct TableReading: Runnable {
   }
 
   func run(over transport: some SqlTransport) async throws -> Table {
-    throw SqlError.misuse("only a handle or a pool can list the columns of a table")
+    throw SqlError.misuse("can't read the columns of table \(name) from a remote database; use a handle or a pool")
   }
 }

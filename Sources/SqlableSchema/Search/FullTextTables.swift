@@ -12,7 +12,8 @@ extension SqliteDatabase {
     }
     guard current.isExactly(sql) else {
       throw mismatch(
-        "table \(table.name) exists, but differs from the model's full-text table; FTS5 can't change an existing table",
+        "full-text table \(table.name) differs from the model, and FTS5 can't change an existing table; "
+          + "replace the table in a migration",
         table)
     }
     return false
@@ -94,7 +95,7 @@ extension SqliteDatabase {
   public func rebuildFullText(_ model: (some Sqlable).Type, in tableName: String? = nil) throws {
     let table = try fullText(of: model, tableName)
     guard table.content != .none else {
-      throw misuse("full-text table \(table.name) stores no text to rebuild its index from")
+      throw misuse("can't rebuild full-text table \(table.name), which stores no text; insert the rows again")
     }
     try run("rebuild", on: table)
   }

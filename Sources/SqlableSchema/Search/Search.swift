@@ -145,7 +145,10 @@ extension FullTextTable {
   package static func ranking(_ weights: [String]) -> String { "bm25(\(weights.joined(separator: ", ")))" }
 
   fileprivate static func mark(_ text: String) throws -> SqlExpression {
-    guard !text.utf8.contains(0) else { throw SqlError.invalidStatement("a mark for matches contains a NUL byte") }
+    guard !text.utf8.contains(0) else {
+      throw SqlError.invalidStatement(
+        "the `before`, `after` or `ellipsis` text of a snippet or highlight contains a NUL byte")
+    }
     return SqlExpression(DatabaseValue.text(text))
   }
 }

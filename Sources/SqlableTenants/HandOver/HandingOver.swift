@@ -84,7 +84,7 @@ extension SqliteTenants {
   }
 
   private func notHandedOver(_ name: TenantName) -> SqlError {
-    SqlError.misuse("the tenant is not being handed over").labelled(name.text)
+    SqlError.misuse("the tenant has no unfinished hand-over to continue or cancel").labelled(name.text)
   }
 
   // MARK: Steps

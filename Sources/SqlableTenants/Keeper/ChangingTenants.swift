@@ -244,7 +244,8 @@ extension SqliteTenants {
       start(work)
       for (waiter, lease) in leases { waiter.resume(.success(lease)) }
       guard isLate else { throw CancellationError() }
-      throw SqlError(.busy, message: "the tenant is in use", label: name.text)
+      throw SqlError(
+        .busy, message: "other calls still use the tenant; retry when the calls have ended", label: name.text)
     }
   }
 

@@ -58,7 +58,7 @@ public struct TenantsConfiguration: Sendable, Hashable {
       throw SqlError.misuse("tenants can only attach files read-only; add \(name) to attachedReadOnly")
     }
     guard !pool.handles.opensLazily else {
-      throw SqlError.misuse("a tenant is opened when it is first used; opensLazily has no effect")
+      throw SqlError.misuse("opensLazily must be false: tenants are always opened on first use")
     }
   }
 }

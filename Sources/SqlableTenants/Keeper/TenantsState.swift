@@ -78,7 +78,7 @@ package struct TenantsState {
     // Another task might have opened the tenant meanwhile.
     if let lease = try takeOpen(name, isSweep: waiter.isSweep) { return .lease(lease) }
     guard waiting.count < maximum else {
-      throw SqlError(.busy, message: "\(maximum) calls already wait for tenants", label: name.text)
+      throw SqlError(.busy, message: "\(maximum) calls wait for tenants; raise maximumWaiting", label: name.text)
     }
     return .waits(wait(waiter, for: name))
   }

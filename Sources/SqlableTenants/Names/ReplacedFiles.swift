@@ -88,7 +88,8 @@ extension TenantDirectory {
         guard try isThere(old) else {
           throw SqlError(
             .io,
-            message: "the file \(path) vanished during a restore; put it back, or delete \(restored) and \(old)-wal",
+            message: "the file \(path) vanished during a restore; put the file back, or delete \(restored) "
+              + "and \(old)-wal",
             label: name.text)
         }
         try renameToNew(old, path)

@@ -122,7 +122,9 @@ extension SqliteTenants {
   }
 
   private func requiredMigrations() throws -> Migrations {
-    guard let migrations else { throw SqlError.misuse("the tenants have no migrations") }
+    guard let migrations else {
+      throw SqlError.misuse("SqliteTenants was created without migrations; pass migrations: to the initializer")
+    }
     return migrations
   }
 

@@ -106,7 +106,7 @@ import Testing
       #expect(found.count == 1)
       let start = "consumer totals of the change log has not acknowledged its initial rows for 7"
       #expect(found.first?.hasPrefix(start) == true)
-      let end = " seconds" + (hasRetries ? "; it retries after the error Refused" : "")
+      let end = " seconds" + (hasRetries ? "; the consumer retries after the error Refused" : "")
       #expect(found.first?.hasSuffix(end) == true)
       try await Member(id: 2, name: "m").insert().run(pool)
       #expect(await problems(pool).first?.hasPrefix(start) == true)

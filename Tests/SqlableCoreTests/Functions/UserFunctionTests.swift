@@ -17,9 +17,13 @@ import Testing
       let typed = expectInvalidStatement { _ = try Stay.select(secondsOf(Stay.milliseconds)).run(db) }
       let untyped = expectInvalidStatement { _ = try Stay.select(secondsOf(Stay.milliseconds.column)).run(db) }
       let aggregate = expectInvalidStatement { _ = try Stay.select(lastDate(Stay.milliseconds)).run(db) }
-      #expect(typed?.message == "function seconds_of would read milliseconds as seconds; use seconds(since:)")
+      #expect(
+        typed?.message
+          == "function seconds_of takes dates in seconds, but the column stores milliseconds; use seconds(since:)")
       #expect(untyped?.column == "milliseconds")
-      #expect(aggregate?.message == "function last_date would read milliseconds as seconds; use seconds(since:)")
+      #expect(
+        aggregate?.message
+          == "function last_date takes dates in seconds, but the column stores milliseconds; use seconds(since:)")
     }
   }
 

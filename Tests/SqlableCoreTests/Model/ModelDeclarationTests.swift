@@ -114,7 +114,7 @@ private struct HTTPServer: Unwritten {
     try expectContradiction(ToNothingUnique.self, "has a foreign key on id to chairs.note, which is neither")
     try expectContradiction(ToHalfAKey.self, "has a foreign key on id to chairs.row, which is neither")
     try expectContradiction(
-      ToTooMany.self, "has a foreign key on id that can't reference 2 columns of chairs: row, number")
+      ToTooMany.self, "has a foreign key on id to 2 columns of chairs: row, number; both sides need")
     try expectContradiction(ToAnotherModelsColumn.self, "to chairs.name, but the model Entry<Chairs>")
     try expectContradiction(ToKeyless.self, "has a foreign key on id to table keyless, which has no primary key")
     try expectContradiction(FromAnother.self, "has a foreign key on column other, which is not in its layout")

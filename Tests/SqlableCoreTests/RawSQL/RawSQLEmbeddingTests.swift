@@ -76,7 +76,7 @@ private struct TextWithScalars: TextWithOtherValues {
       // The embedded text can't be run, because its value is inside quotes.
       let broken: SQL = "name = 'a \(1)'"
       let error = expectInvalidStatement { try db.execute("DELETE FROM person WHERE \(sql: broken)") }
-      #expect(error?.message.hasPrefix("a value or name is inside quotes or a comment of the SQL text") == true)
+      #expect(error?.message.hasPrefix("an interpolation is inside quotes or a comment of the SQL text") == true)
     }
   }
 

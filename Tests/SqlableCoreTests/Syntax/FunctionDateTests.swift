@@ -41,7 +41,10 @@ import Testing
       ]
       for (index, condition) in (wrong + chosen).enumerated() {
         let error = sqlError { _ = try Stay.count(condition).run(db) }
-        #expect(error?.message == "dates in different storage formats are mixed", "\(index)")
+        #expect(
+          error?.message
+            == "an operation mixes dates in different storage formats; convert the dates with seconds(since:)",
+          "\(index)")
       }
       let groups = Stay.select(latest(Stay.real)).groupBy(Stay.iso).having(latest(Stay.real) > Stay.iso)
       expectInvalidStatement { _ = try groups.run(db) }

@@ -64,7 +64,8 @@ import Testing
   @Test func uuidsOfAnotherFormAreRefused() throws {
     for sql in ["x''", "x'00'", "zeroblob(15)", "zeroblob(17)"] {
       let error = try errorReading(sql, as: UUID.self, in: BlobForm.self)
-      #expect(error?.kind == .decoding(.init(expected: "a BLOB of 16 bytes", found: "a BLOB of another length")))
+      #expect(
+        error?.kind == .decoding(.init(expected: "a UUID as a BLOB of 16 bytes", found: "a BLOB of another length")))
       #expect(error?.rowId == 7)
     }
     for text in ["", "x", "550e8400-e29b-41d4-a716-44665544000", "550e8400e29b41d4a716446655440000"] {

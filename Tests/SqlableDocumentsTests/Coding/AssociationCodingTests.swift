@@ -191,7 +191,7 @@ import Testing
     #expect(refusal(#"{"from":"person"}"#)?.message == #"the statement must be a read that has the key "including""#)
     let limited = #"{"from":"bicycle","including":[{"from":"person","referredBy":"owner_id","limit":1}]}"#
     let error = sqlError { _ = try AssociatedQuery(json: data(limited), like: Bicycle.read().including(Bicycle.owner)) }
-    #expect(error?.message == "an association with a single referenced row can't have an order or limit")
+    #expect(error?.message == "a to-one association can't have an order, limit or offset")
     let counted = #"{"from":"person","including":[{"from":"bicycle","referringBy":"owner_id","count":true,"limit":1}]}"#
     let counts = Person.read().including(Person.bikes.count())
     expectInvalidStatement { _ = try AssociatedQuery(json: data(counted), like: counts) }

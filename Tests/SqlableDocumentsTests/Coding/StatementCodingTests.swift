@@ -184,7 +184,7 @@ import Testing
     let unknown = refusal(Statement<Person, [Person]>.self, read)
     #expect(unknown?.message == "unknown table; add the table's model to the rules of the decoder")
     #expect(unknown?.documentPath == "read.from")
-    let kind = "the document's statement does not match the Swift type that decodes it"
+    let kind = "the Swift type does not match the document's operation or tables; decode a Select or an AnyStatement"
     #expect(refusal(Statement<Bicycle, Bicycle?>.self, read)?.message == kind)
     #expect(refusal(Statement<Bicycle, Int>.self, read)?.message == kind)
     #expect(refusal(Statement<Bicycle, [Int]>.self, read)?.message == kind)

@@ -85,7 +85,10 @@ import Testing
   @Test func updateWithConflictClauseIsNotRepeatable() throws {
     let update = Entry<Policies>.update(Policies.code.set(to: "b")).filter(Policies.size > 1)
     let error = expectInvalidStatement { try AnyStatement(update).checkIsRepeatable() }
-    #expect(error?.message == "the update is not repeatable: any one of several conflicting rows might remain")
+    #expect(
+      error?.message == """
+        the update is not repeatable: the conflict policy might keep any one of several conflicting rows; use abort
+        """)
     try AnyStatement(update.onConflict(.abort)).checkIsRepeatable()
   }
 

@@ -166,11 +166,11 @@ import Testing
   }
 
   @Test func invalidDeclarationTermsAreRefusedByName() throws {
-    try expectRefusal(WithParameter.self, "a check that can't be declared: a declaration can't contain a parameter")
+    try expectRefusal(WithParameter.self, "an error in a check: a declaration can't contain a parameter")
     try expectRefusal(WithSubquery.self, "a declaration can't contain a subquery")
     try expectRefusal(WithAggregate.self, "a declaration can't contain the aggregate sum()")
     try expectRefusal(
-      WithRandom.self, "the generated column n that can't be declared: a declaration can't contain random()")
+      WithRandom.self, "an error in the generated column n: a declaration can't contain random()")
     try expectRefusal(WithWindow.self, "a declaration can't contain a window function")
     try expectRefusal(WithAnotherTable.self, "column name is not in the layout of table refused")
     try expectRefusal(WithAlias.self, "a declaration can't contain a column of the alias other")

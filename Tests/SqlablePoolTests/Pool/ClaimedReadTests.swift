@@ -222,7 +222,9 @@ import Testing
     }
   }
 
-  private func claims(_ pool: SqlitePool) -> Int { pool.withState { $0.readers.reduce(0) { $0 + $1.claimCounts.reads } } }
+  private func claims(_ pool: SqlitePool) -> Int {
+    pool.withState { $0.readers.reduce(0) { $0 + $1.claimCounts.reads } }
+  }
 
   /// Reads on tasks until a read has claimed its reader.
   private func expectClaimOfTask(_ pool: SqlitePool) async throws {

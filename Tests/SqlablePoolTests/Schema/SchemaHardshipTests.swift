@@ -155,7 +155,7 @@ private enum Paint: TableDeclaration {
       #expect(!plan.isEmpty)
       #expect(
         sqlError { try plan.apply(db, allowing: .dataLoss) }?.message
-          == "the plan needs an answer: was t.color renamed to paint?")
+          == "the plan needs renamed: or notRenamed: to answer the question: was t.color renamed to paint?")
       let renamed = try schema.plan(db, renamed: ["color": "paint"], dropping: .columns)
       #expect(renamed.questions.isEmpty)
       #expect(!renamed.losesData)

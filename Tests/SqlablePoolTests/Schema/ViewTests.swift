@@ -221,7 +221,7 @@ private enum Named: TableDeclaration {
       #expect(drift?.message == message)
       #expect(
         sqlError { _ = try Schema(ColorSum.self).plan(db) }?.message
-          == "a model declares view color_sum, but the database has a table of this name")
+          == "view color_sum can't be created: the database has a table with the same name; drop or rename the table")
     }
   }
 

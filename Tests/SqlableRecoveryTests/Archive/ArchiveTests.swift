@@ -273,11 +273,11 @@ import Testing
       let target = directory + "/target.sqlite"
       let commit: Int = try archive.flush()
       let later = sqlError { try restore(path, target, .commit(commit + 1)) }
-      #expect(later?.message.contains("has no commit after commit \(commit)") == true)
+      #expect(later?.message.contains("lacks commit \(commit + 1); restore commit \(commit)") == true)
       let earlier = sqlError { try restore(path, target, .commit(0)) }
-      #expect(earlier?.message.contains("has no commit before commit 1") == true)
+      #expect(earlier?.message.contains("begins after the restore point; restore commit 1") == true)
       let past = sqlError { try restore(path, target, .time(.distantPast)) }
-      #expect(past?.message.contains("has no commit before commit") == true)
+      #expect(past?.message.contains("begins after the restore point") == true)
       expectMisuse { try restore(path, target, .time(Date(timeIntervalSince1970: .nan))) }
       expectMisuse { try restore(path, pool.filepath) }
       expectMisuse { try restore(path, "") }

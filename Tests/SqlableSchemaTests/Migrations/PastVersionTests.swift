@@ -46,7 +46,7 @@ import Testing
     }
     #expect(
       error?.message.hasPrefix(
-        "a database that was migrated from version color differs from a new database: late: the table is missing")
+        "the migrations leave problems in a database of version color: late: the table is missing")
         == true,
       "\(String(describing: error))")
     let orphan = Migration("orphan", sql: "PRAGMA defer_foreign_keys = ON")
@@ -57,7 +57,7 @@ import Testing
       }
     }
     #expect(
-      broken?.message == "a database that was migrated from version owners differs from a new database: "
+      broken?.message == "the migrations leave problems in a database of version owners: "
         + "a row of bicycle references a missing row of owner", "\(String(describing: broken))")
   }
 
@@ -76,7 +76,7 @@ import Testing
     let unknown = dump.replacing("'bicycles'", with: "'others'")
     #expect(
       sqlError { try Migrations(all).checkPastVersions(dumps: ["x": unknown]) }?.message.hasPrefix(
-        "the database has run migration others at the place where the program has migration bicycles") == true)
+        "expected migration others, which the database has run, but the program has migration bicycles") == true)
   }
 
   @Test func sqlFilesRunAsMigrations() throws {

@@ -220,7 +220,8 @@ import Testing
       #expect(try Pragma.journalMode.set(to: "delete").run(db) == "delete")
       #expect(try Pragma.encoding.run(db) == "UTF-8")
       let unknown = expectMisuse { _ = try Pragma<Int>("nosuch").run(db) }
-      #expect(unknown?.message == "the pragma nosuch has no value; SQLite ignores pragmas that it does not know")
+      #expect(
+        unknown?.message == "pragma nosuch returned no value; check the name, because SQLite ignores unknown pragmas")
       #expect(sqlError { _ = try Pragma<Int>("journal_mode").run(db) }?.isDecoding == true)
       expectMisuse { try Pragma<Data>("cache_size").set(to: Data([1])).run(db) }
       expectMisuse { try Pragma<Int?>("cache_size").set(to: nil).run(db) }

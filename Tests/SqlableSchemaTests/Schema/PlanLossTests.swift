@@ -152,11 +152,11 @@ private let id = Column("id", .integer, PrimaryKey())
       let setup = "CREATE TABLE t (id INTEGER PRIMARY KEY, a \(type)); INSERT INTO t VALUES (1, NULL), (2, 12)"
       try expectRefusal(
         setup, Entry<Cents>.self,
-        "rows of t have values that are not stored as a Decimal with 2 digits after the point in column a; "
+        "rows of t have values that a migration must convert to a Decimal with 2 digits after the point in column a; "
           + "affected row ids include 2")
       try expectRefusal(
         setup, Entry<Milliseconds>.self,
-        "rows of t have values that are not stored as INTEGER (date as unixMilliseconds) in column a; "
+        "rows of t have values that a migration must convert to INTEGER (date as unixMilliseconds) in column a; "
           + "affected row ids include 2")
     }
     try withDatabase { db in

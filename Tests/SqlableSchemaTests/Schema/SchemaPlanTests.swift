@@ -134,7 +134,7 @@ private enum New: TableDeclaration {
       #expect(asking.questions.map(\.description) == ["was t.title renamed to name or code?"])
       #expect(
         sqlError { try asking.apply(db, allowing: .dataLoss) }?.message
-          == "the plan needs an answer: was t.title renamed to name or code?")
+          == "the plan needs renamed: or notRenamed: to answer the question: was t.title renamed to name or code?")
       let plan = try schema.plan(db, renamed: ["t.title": "name"], dropping: .columns)
       #expect(plan.questions == [])
       #expect(plan.steps.first?.description == "t: rename column title to name")

@@ -252,7 +252,9 @@ private struct Marker: Codable, Equatable, SqlJSON {
       let day = localDay(Stop.at.seconds(since: Date(timeIntervalSince1970: 0)))
       #expect(try Stop.select(day).run(db).map(\.?.rawValue) == ["2024-10-27"])
       let error = expectInvalidStatement { _ = try Stop.select(misread(Stop.at)).run(db) }
-      #expect(error?.message == "function misread would read milliseconds as seconds; use seconds(since:)")
+      #expect(
+        error?.message
+          == "function misread takes dates in seconds, but the column stores milliseconds; use seconds(since:)")
       #expect(error?.column == "at")
     }
   }

@@ -89,8 +89,8 @@ extension Shipment: SqlCodable {
       let error = await #expect(throws: SqlError.self) { try await first.apply(pool) }
       #expect(
         error?.description == """
-          SqlError.schema: the database belongs to a newer program: it has run migration customers \
-          (at sqlable_migration)
+          SqlError.schema: the database has run migration customers, which this program does not have; \
+          deploy the newer program, or restore a backup (at sqlable_migration)
           """)
       #expect(try await first.status(pool) == .newer(["customers"]))
       try await pool.close()

@@ -223,7 +223,9 @@ private struct SavedSearch: Sqlable {
     #expect(asPerson?.documentPath == "read.from")
     let asCount = sqlError { _ = try JSONDecoder().decode(Statement<Bicycle, Int>.self, from: data) }
     #expect(
-      asCount?.kind == .invalidStatement("the document's statement does not match the Swift type that decodes it"))
+      asCount?.kind
+        == .invalidStatement(
+          "the Swift type does not match the document's operation or tables; decode a Select or an AnyStatement"))
     let text = String(decoding: data, as: UTF8.self).replacingOccurrences(of: #""color""#, with: #""colour""#)
     let renamed = sqlError {
       _ = try JSONDecoder().decode(Statement<Bicycle, [Bicycle]>.self, from: Data(text.utf8))

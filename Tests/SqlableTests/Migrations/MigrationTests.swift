@@ -95,10 +95,14 @@ import Testing
           == "migration color was changed after the database had run it; undo the change, and add a new migration")
       #expect(
         error(of: missing, db)
-          == "the database has run migration bicycles at the place where the program has migration color; keep old "
-          + "migrations, and append new migrations"
+          == "expected migration bicycles, which the database has run, but the program has migration color at this "
+          + "position; keep the order of old migrations, and append new migrations"
       )
-      #expect(error(of: older, db) == "the database belongs to a newer program: it has run migration the rest")
+      #expect(
+        error(of: older, db)
+          == "the database has run migration the rest, which this program does not have; deploy the newer program, or "
+          + "restore a backup"
+      )
       #expect(try older.status(db) == .newer(["the rest"]))
       #expect(error(of: twice, db) == "two migrations are named bicycles")
     }
@@ -190,13 +194,13 @@ import Testing
     let other = Migrations(all) { db in try db.createTables(Person.self) }
     #expect(
       sqlError { try other.checkFreshSchema() }?.message.hasPrefix(
-        "the schema of a new file differs from the migrated schema: bicycle: the table is missing") == true)
+        "`fresh` and the migrations create different schemas: bicycle: the table is missing") == true)
     let filled = Migrations(
       all + [Migration("row", sql: "INSERT INTO person (name) VALUES ('Ann')")],
       fresh: Schema(Person.self, Bicycle.self))
     #expect(
       sqlError { try filled.checkFreshSchema() }?.message
-        == "the rows of table person differ between a new file and a migrated file")
+        == "`fresh` and the migrations store different rows in table person")
   }
 
   @Test func statementsRunAsMigrations() throws {

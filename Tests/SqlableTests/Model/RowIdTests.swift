@@ -197,7 +197,8 @@ extension LongJotting: SqlCodable {
       expectMisuse { try db.createTable(Entry<OfText>.self) }
       expectMisuse { try db.createTable(Entry<Indexed>.self) }
       let reference = expectMisuse { try db.createTable(Entry<Referring>.self) }
-      #expect(reference?.message.hasSuffix("to the rowid of table jotting, which SQLite can't reference") == true)
+      let suffix = "to the RowId() column of table jotting, which SQLite can't reference; use PrimaryKey()"
+      #expect(reference?.message.hasSuffix(suffix) == true)
     }
   }
 }

@@ -129,7 +129,8 @@ import Testing
       expectSqlError { _ = try Ware.select(Ware.price).union(Ware.select(Ware.fee)).run(db) }
       expectSqlError { _ = try Ware.select(price.typed(as: Int.self)).union(Ware.select(Ware.amount)).run(db) }
       let error = expectInvalidStatement { _ = try Ware.read(price == fee).run(db) }
-      #expect(error?.message == "a decimal is mixed with a number that has another scale or no scale")
+      #expect(
+        error?.message == "a decimal can't be combined with a number of another scale or without a scale; use `units`")
       #expect(error?.table == "ware")
       #expect(error?.column == "price")
       let rows = try Ware.read().orderBy(Ware.id).run(db)

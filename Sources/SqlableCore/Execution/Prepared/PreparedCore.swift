@@ -61,7 +61,9 @@ final class PreparedCore {
         ).at(table: table.name)
       }
       guard !tree.returnsRows else {
-        throw SqlError.invalidStatement("a change with RETURNING can't be prepared").at(table: table.name)
+        throw SqlError.invalidStatement(
+          "a change with RETURNING can't be prepared; use run, which caches the compiled statement"
+        ).at(table: table.name)
       }
     }
 

@@ -124,7 +124,8 @@ extension ParameterBuffer {
         try cell.set(type.comparable(value, side))
       }
       guard !cell.isStale else {
-        throw SqlError.misuse("the databaseValue of a bound value ran a statement on the same handle")
+        throw SqlError.misuse(
+          "the databaseValue of a bound value must not run statements on the handle that binds the value")
       }
       if column != nil {
         let fits = isStored ? cell.isStored : type.compares(with: cell.parameter.storageClass)

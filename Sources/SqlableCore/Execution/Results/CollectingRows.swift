@@ -161,7 +161,9 @@ extension Dictionary {
 
 extension SqlError {
   fileprivate static func present<Key>(_ key: Key?) throws -> Key {
-    guard let key else { throw SqlError(.notFound, message: "a row of the result has a NULL key") }
+    guard let key else {
+      throw SqlError(.notFound, message: "a row of the result has a NULL key; exclude NULL keys with a filter")
+    }
     return key
   }
 }

@@ -6,7 +6,8 @@ extension Statement: SelectStatement where Output == [Model] {
   public consuming func asSelect() -> Select<Model> {
     guard case .select(let query) = tree else {
       var query = SelectQuery(of: tree.tableInfo)
-      query.clauses.defect = .invalidStatement("a change with RETURNING can't be used as a query")
+      query.clauses.defect = .invalidStatement(
+        "a change with RETURNING can't be used as a query; run the change, and use the returned rows")
       return Select(query)
     }
     return Select(query)

@@ -37,20 +37,23 @@ extension TypedTerm {
     TypedExpression(expression: expression)
   }
 
-  @available(*, unavailable, message: "the term has another type; use ifNull(_:) in place of NULL, or cast(to:)")
+  @available(
+    *, unavailable,
+    message: "typed(as:) can't change the type of a term; convert with cast(to:), or replace NULL with ifNull(_:)"
+  )
   public func typed<Other: SqlValue>(as type: Other.Type) -> TypedExpression<Other> {
     TypedExpression(expression: expression)
   }
 
   @available(
     *, unavailable,
-    message: "only a nullable term has NULL to replace; after an outer join use optional.ifNull(_:)"
+    message: "ifNull(_:) needs a term that can be NULL; after an outer join use optional.ifNull(_:)"
   )
   public func ifNull(_ value: Value) -> TypedExpression<Value> { TypedExpression(expression: expression) }
 
   @available(
     *, unavailable,
-    message: "only a nullable term has NULL to replace; after an outer join use optional.ifNull(_:)"
+    message: "ifNull(_:) needs a term that can be NULL; after an outer join use optional.ifNull(_:)"
   )
   public func ifNull(_ other: some TypedTerm<Value>) -> TypedExpression<Value> {
     TypedExpression(expression: expression)
@@ -105,7 +108,7 @@ extension CaseBuilder {
 extension ScalarFunction {
   @available(
     *, unavailable,
-    message: "the number or types of the terms do not match; for an optional parameter, use term.optional"
+    message: "the terms do not match the function's parameters; for an optional parameter, use term.optional"
   )
   public func callAsFunction(_ terms: any AnyTerm...) -> TypedExpression<Output> { callAsFunction() }
 }
@@ -113,7 +116,7 @@ extension ScalarFunction {
 extension AggregateFunction {
   @available(
     *, unavailable,
-    message: "the number or types of the terms do not match; for an optional parameter, use term.optional"
+    message: "the terms do not match the function's parameters; for an optional parameter, use term.optional"
   )
   public func callAsFunction(
     _ terms: any AnyTerm..., distinct: Bool = false, orderBy orderings: any OrderingTerm...,
@@ -174,12 +177,18 @@ extension Sqlable {
   @available(*, unavailable, message: "a join needs a condition; use join(_:on:)")
   public static func join<Other: Sqlable>(_ other: Other.Type) -> Select<Self> { read().asSelect() }
 
-  @available(*, unavailable, message: "an insert without columns needs a query for rows of this model; use read()")
+  @available(
+    *, unavailable,
+    message: "insert(from:) needs a query for whole rows of the same model; use read(), or list the columns"
+  )
   public static func insert(from query: some SelectStatement) -> Statement<Self, Int> {
     insert([], query.asSelect().query)
   }
 
-  @available(*, unavailable, message: "a column belongs to another model, or the query's columns don't match")
+  @available(
+    *, unavailable,
+    message: "the insert lists a column of another model, or the query's columns differ in number or type"
+  )
   public static func insert<First, FirstValue, each Model, each Value>(
     _ first: TypedColumn<First, FirstValue>, _ column: repeat TypedColumn<each Model, each Value>,
     from query: Select<some Any>
@@ -210,7 +219,7 @@ extension JSON {
 }
 
 extension DynamicRow {
-  @available(*, unavailable, message: "the row has names instead of a model's columns; use get(_:as:) with a name")
+  @available(*, unavailable, message: "a DynamicRow has no model; read the column by name: get(_:as:)")
   public func get(_ column: some ColumnConvertible) throws -> DatabaseValue { .null }
 }
 

@@ -209,7 +209,8 @@ extension TypedTerm {
     guard Value.columnType.isNullable, !Target.columnType.isNullable else {
       return TypedExpression(expression: expression.cast(to: type))
     }
-    let error = SqlError.invalidStatement("the cast of a nullable term needs an optional type")
+    let error = SqlError.invalidStatement(
+      "the cast of a nullable term needs an optional type, such as cast(to: \(type)?.self)")
     return TypedExpression(expression: SqlExpression(invalid: error))
   }
 

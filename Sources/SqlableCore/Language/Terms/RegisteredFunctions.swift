@@ -102,7 +102,8 @@ extension UserFunction {
     guard case .date(.unixMilliseconds) = term.columnDefinition?.type.base, case .date = type.columnType.base else {
       return nil
     }
-    return SqlExpression.mismatch("function \(name) would read milliseconds as seconds; use seconds(since:)", of: term)
+    return SqlExpression.mismatch(
+      "function \(name) takes dates in seconds, but the column stores milliseconds; use seconds(since:)", of: term)
   }
 }
 

@@ -146,11 +146,13 @@ extension SqlExpression {
     let divisor = operand(value, operation)
     switch divisor.node {
     case .value(.integer(0)), .value(.real(0)):
-      return SqlExpression(invalid: SqlError.invalidStatement("division by 0 gives NULL"))
+      return SqlExpression(
+        invalid: SqlError.invalidStatement("division by 0 gives NULL, but the type of the result is not optional"))
     // SQLite's % converts both operands to integers, so a divisor below 1 becomes 0.
     case .value(.real(let real)) where operation == .remainder && real.magnitude < 1:
       return SqlExpression(
-        invalid: SqlError.invalidStatement("the remainder of a division by a number between -1 and 1 gives NULL"))
+        invalid: SqlError.invalidStatement(
+          "% treats a divisor between -1 and 1 as 0 and gives NULL, but the type of the result is not optional"))
     default: return combined(operation, with: divisor)
     }
   }

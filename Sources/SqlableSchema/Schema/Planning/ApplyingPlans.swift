@@ -94,7 +94,9 @@ extension SchemaPlan {
   }
 
   package func checkMayApply(_ permission: SchemaPermission) throws {
-    if let question = questions.first { throw SqlError.misuse("the plan needs an answer: \(question)") }
+    if let question = questions.first {
+      throw SqlError.misuse("the plan needs renamed: or notRenamed: to answer the question: \(question)")
+    }
     if let step = steps.first(where: \.losesData), !permission.contains(.dataLoss) {
       throw SqlError.misuse("the plan would lose data, which needs the permission .dataLoss: \(step)").at(
         table: step.table)
@@ -216,7 +218,8 @@ extension Connection {
   fileprivate func checkIntegrity(of table: String) throws {
     let problems = try rows("PRAGMA main.integrity_check(\(table.quotedName))").map { $0[0] }
     guard problems != ["ok"] else { return }
-    let message = "the rebuilt table \(table) is damaged: \(problems.prefix(10).joined(separator: "; "))"
+    let message =
+      "table \(table) fails the integrity check after the rebuild: \(problems.prefix(10).joined(separator: "; "))"
     throw SqlError(.corrupt, message: message, table: table, label: label)
   }
 

@@ -57,7 +57,8 @@ struct SchemaPlanner {
     } else if changed[table: table.name] == nil {
       guard changed.views.allSatisfy({ !$0.name.isSameName(as: table.name) }) else {
         throw SchemaPlanner.mismatch(
-          "a model declares table \(table.name), but the database has a view of this name", table.name)
+          "table \(table.name) can't be created: the database has a view with the same name; drop or rename the view",
+          table.name)
       }
       try create(table)
     }
@@ -145,7 +146,8 @@ struct SchemaPlanner {
     guard fullText.isExternal else {
       guard let existing, try !existing.isVirtualTable(of: create) else { return }
       throw SchemaPlanner.mismatch(
-        "table \(table.name) exists, but differs from the model's full-text table; FTS5 can't change an existing table",
+        "full-text table \(table.name) differs from the model, and FTS5 can't change an existing table; "
+          + "replace the table in a migration",
         table.name)
     }
     let triggers = definition.triggers()
@@ -189,7 +191,8 @@ struct SchemaPlanner {
   private mutating func plan(_ view: View, of table: TableInfo) throws {
     guard changed[table: table.name] == nil else {
       throw SchemaPlanner.mismatch(
-        "a model declares view \(table.name), but the database has a table of this name", table.name)
+        "view \(table.name) can't be created: the database has a table with the same name; drop or rename the table",
+        table.name)
     }
     let create = try TableDefinition(table).create(view, for: connection)
     let existing = changed.views.first { $0.name.isSameName(as: table.name) }
@@ -307,7 +310,8 @@ struct SchemaPlanner {
     guard let existing = changed[table: table.name] else { return }
     guard existing.module == nil else {
       throw SchemaPlanner.mismatch(
-        "a model declares table \(table.name), but the database has a virtual table of this name", table.name)
+        "table \(table.name) can't be changed: the database has a virtual table with the same name; drop or rename the "
+          + "virtual table", table.name)
     }
     guard
       let model = try DatabaseSchema(of: table, for: connection).tables.first(where: {

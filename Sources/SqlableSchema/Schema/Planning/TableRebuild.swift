@@ -141,7 +141,7 @@ struct TableRebuild {
         if column.type.countsUnits, existing[column: column.name]?.type.isInteger != true {
           diagnoses.append(
             .init(
-              column: column.name, fault: "have values that are not stored as \(column.type.name)",
+              column: column.name, fault: "have values that a migration must convert to \(column.type.name)",
               sql: "SELECT \(rowid) FROM \(old) WHERE \(column.name.quotedName) IS NOT NULL LIMIT 10", time: .before))
         } else if let condition = column.type.loss(of: column.name.quotedName) {
           diagnoses.append(

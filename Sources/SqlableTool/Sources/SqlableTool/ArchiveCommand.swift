@@ -38,7 +38,7 @@ struct ArchiveCommand: ParsableCommand {
 
   func validate() throws {
     guard time == nil || commit == nil, target != nil || (time == nil && commit == nil) else {
-      throw ValidationError("--at and --commit exclude each other, and need a target")
+      throw ValidationError("use only one of --at and --commit, and give a target")
     }
   }
 

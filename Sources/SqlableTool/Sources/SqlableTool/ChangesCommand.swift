@@ -41,7 +41,7 @@ struct ChangesCommand: ParsableCommand {
   private static let pause: UInt32 = 20_000
 
   func validate() throws {
-    guard consumer == nil || since == nil else { throw ValidationError("--as and --since exclude each other") }
+    guard consumer == nil || since == nil else { throw ValidationError("use only one of --as and --since") }
   }
 
   func run() throws {

@@ -69,7 +69,7 @@ struct ClusterHealthCommand: AsyncParsableCommand {
 
 struct ClusterLeaveCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "leave", abstract: "Removes a node that answers from the cluster.",
+    commandName: "leave", abstract: "Removes a reachable node from its cluster.",
     discussion: """
       A standby becomes a voter in place of the node, and another voter becomes the leader if the node was the leader. \
       The process of sqlable node exits a few seconds later. Prints the remaining nodes.

@@ -47,7 +47,7 @@ struct ClusterMembersCommand: AsyncParsableCommand {
   func validate() throws {
     let changes = [remove != nil, assign != nil, lead != nil, backup != nil, restore != nil]
     guard changes.count(where: \.self) <= 1 else {
-      throw ValidationError("--remove, --assign, --lead, --backup and --restore exclude each other")
+      throw ValidationError("use only one of --remove, --assign, --lead, --backup and --restore")
     }
     guard backup != nil || restore != nil || (database == nil && seconds == nil) else {
       throw ValidationError("--database and --seconds need --backup or --restore")

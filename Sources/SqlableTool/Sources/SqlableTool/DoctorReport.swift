@@ -141,8 +141,8 @@ struct DoctorReport: Encodable {
       for key in table.foreignKeys where !keys.contains(where: { $0.map(\.expression).starts(with: key.columns) }) {
         let columns = key.columns.map(\.description).joined(separator: ", ")
         remarks.append(
-          "no index of \(table.name) begins with \(columns): a change of a key in \(key.table) reads all rows of "
-            + "\(table.name)"
+          "table \(table.name) has no index that begins with \(columns), so a change of a key in \(key.table) scans "
+            + "\(table.name); create an index"
         )
       }
     }
@@ -198,7 +198,7 @@ struct DoctorReport: Encodable {
   mutating func findUnusedIndexes(_ db: SqliteDatabase, used: Set<String>) throws {
     for table in try db.schema().tables {
       for index in table.indexes where !index.isUnique && !used.contains(index.name) {
-        remarks.append("none of the statements uses the index \(index.name) of \(table.name)")
+        remarks.append("no statement uses index \(index.name) of table \(table.name)")
       }
     }
   }

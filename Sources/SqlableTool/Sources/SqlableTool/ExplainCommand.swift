@@ -95,7 +95,7 @@ struct ParameterArgument {
   init(_ text: String) throws {
     let (name, value) = try text.assignment(of: "NAME=VALUE")
     guard let form = try? JSONDecoder().decode(ValueForm.self, from: Data(value.utf8)) else {
-      throw ValidationError("\(value) is not a value of a document")
+      throw ValidationError("expected a value in the JSON of documents, such as 7 or \"red\"")
     }
     (self.name, self.value) = (name, form.value)
   }

@@ -11,7 +11,7 @@ struct ModelText {
     lines.append("")
     for remark in model.remarks { lines.append("// \(remark.commented)") }
     if !model.undeclared.isEmpty {
-      lines.append("// The table also has, and the model does not declare:")
+      lines.append("// Parts of the table that the model does not declare:")
       for text in model.undeclared { lines.append("//   \(text.commented)") }
     }
     if model.usesMacro { return addWithMacro(model) }

@@ -28,7 +28,7 @@ struct ModelsCommand: ParsableCommand {
   @Flag(name: .customLong("public"), help: "Make the models public.")
   var isPublic = false
 
-  @Flag(name: .customLong("macro"), help: "Print models whose conformance the macro @Sqlable writes.")
+  @Flag(name: .customLong("macro"), help: "Print models that use the macro @Sqlable.")
   var usesMacro = false
 
   @Option(
@@ -77,7 +77,7 @@ struct ModelsCommand: ParsableCommand {
   private func header(_ missing: [String], needsFoundation: Bool) -> [String] {
     let file = URL(fileURLWithPath: database).lastPathComponent.commented
     var lines = ["// Models of the tables in \(file), written by: sqlable models" + (usesMacro ? " --macro" : "")]
-    if let sample { lines.append("// Their types are those of the first \(sample) rows of each table.") }
+    if let sample { lines.append("// The property types fit the first \(sample) rows of each table.") }
     lines += missing.map { "// " + $0.commented }
     return lines + [""] + (needsFoundation ? ["import Foundation"] : []) + ["import Sqlable"]
   }

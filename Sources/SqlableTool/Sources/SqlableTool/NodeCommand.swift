@@ -31,7 +31,7 @@ struct NodeCommand: AsyncParsableCommand {
 
   @Option(
     name: .customLong("join"),
-    help: ArgumentHelp("The address of a node of the cluster to join. Of several, one must answer.", valueName: "host:port"))
+    help: ArgumentHelp("A node of the cluster to join. Of several, one must answer.", valueName: "host:port"))
   var joined: [String] = []
 
   @Option(

@@ -22,6 +22,8 @@ struct PlanCommand: ParsableCommand {
     let plan = try decoded(SchemaPlan.self, from: self.plan, "plan")
     Output.write(plan.description.visible(keeping: ["\t", "\n"]) + "\n", to: STDOUT_FILENO)
     try withReadOnlyDatabase(database) { db in try plan.check(db) }
-    if let question = plan.questions.first { throw FileProblem(description: "the plan needs an answer: \(question)") }
+    if let question = plan.questions.first {
+      throw FileProblem(description: "the plan needs renamed: or notRenamed: to answer the question: \(question)")
+    }
   }
 }

@@ -50,7 +50,7 @@ struct StatementReport {
     switch verdict {
     case .none: break
     case .allowed:
-      sections.append(("Policy", ["allows the statement, with the policy's additions that are shown above"]))
+      sections.append(("Policy", ["allows the statement; the SQL above includes the policy's additions"]))
     case .refused(let error):
       sections.append(("Policy", ["refuses the statement: " + error.placedMessage]))
     }

@@ -35,7 +35,7 @@ extension TenantsCommand {
         to: target, bytesPerSecond: rate.map { $0 * 1_000_000 }, keep: keep.map { .seconds($0 * 86_400) })
       for (name, error) in found.failures { report("\(name): \(error)") }
       report(
-        "\(found.copied + found.unchanged) of \(found.count) tenants, of which \(found.unchanged) were unchanged, "
+        "backed up \(found.copied + found.unchanged) of \(found.count) tenants (\(found.unchanged) unchanged), "
           + found.bytes.sizeText)
       if !found.failures.isEmpty { throw ExitCode(1) }
     }

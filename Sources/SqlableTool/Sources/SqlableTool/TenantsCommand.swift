@@ -93,7 +93,7 @@ struct TenantsCommand: ParsableCommand {
       guard !all.all.isEmpty else { throw FileProblem(description: "\(migrations): no file name ends with .sql") }
       let tenants = try openTenants(directory, all)
       let found = try await tenants.migrate(limit: limit, dryRun: dryRun)
-      report("\(found.current) current, of which \(found.migrated) were migrated now")
+      report("current tenants: \(found.current) (\(found.migrated) migrated now)")
       for (name, count) in found.pending.sorted(by: { $0.key < $1.key }) { report("\(count) before \(name)") }
       for name in found.newer { report("\(name): migrated by a newer program") }
       for (name, error) in found.failures { report("\(name): \(error)") }

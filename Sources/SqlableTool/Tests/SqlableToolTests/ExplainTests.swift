@@ -238,7 +238,7 @@ struct ExplainTests {
 
           """))
       #expect(
-        run.output.hasSuffix("\nPolicy\n  allows the statement, with the policy's additions that are shown above\n"))
+        run.output.hasSuffix("\nPolicy\n  allows the statement; the SQL above includes the policy's additions\n"))
       let form = try json(try explain(reds, ["--json", "--policy", "policy.json"], in: directory))["policy"]
       #expect((form as? [String: Any])?["allows"] as? Bool == true)
     }
@@ -313,7 +313,8 @@ struct ExplainTests {
         (["explain", "a", "--database=b", "--databse", "b"], "Unknown option '--databse'. Did you mean '--database'?"),
         (
           ["explain", "a", "--database=b", "--policy=c", "--parameter=d=[]"],
-          "The value 'd=[]' is invalid for '--parameter <name=value>': [] is not a value of a document"
+          "The value 'd=[]' is invalid for '--parameter <name=value>': expected a value in the JSON of documents, "
+            + "such as 7 or \"red\""
         ),
         (["expl"], "unknown subcommand 'expl'; did you mean 'explain'?"), ([], "a subcommand is missing"),
       ] {

@@ -167,7 +167,7 @@ struct ModelsTests {
         import Sqlable
 
         // The table allows NULL in the key.
-        // The table also has, and the model does not declare:
+        // Parts of the table that the model does not declare:
         //   c NOT NULL ON CONFLICT FAIL
         //   PRIMARY KEY (a COLLATE NOCASE)
         //   UNIQUE (a) ON CONFLICT ROLLBACK
@@ -217,7 +217,7 @@ struct ModelsTests {
     #expect(one.contains("//   FOREIGN KEY (a_id) REFERENCES a (x)"))
     #expect(!one.contains("struct A"))
     let sample = try printedModels(tables, ["--table=a", "--table=c", "--sample=2"])
-    #expect(sample.contains("// Their types are those of the first 2 rows of each table.\n"))
+    #expect(sample.contains("// The property types fit the first 2 rows of each table.\n"))
     #expect(sample.contains(#"static let x = column("x", Int?.self)"#))
     #expect(sample.contains("struct C {"))
     #expect(try printedModels(tables, ["--table=a"]).contains("struct StoredValue: SqlValue {"))

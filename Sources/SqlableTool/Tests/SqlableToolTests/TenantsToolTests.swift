@@ -43,7 +43,7 @@ struct TenantsToolTests {
       let backup = ["tenants", "backup", "tenants", "backups", "--rate", "100", "--keep", "30"]
       let run = try Program.tool.run(backup, in: directory)
       #expect(run.exitCode == 0)
-      #expect(run.output.hasPrefix("3 of 3 tenants, of which 0 were unchanged, "))
+      #expect(run.output.hasPrefix("backed up 3 of 3 tenants (0 unchanged), "))
       let restore = ["tenants", "restore", "tenants", "backups", "B"]
       let list = try Program.tool.run(restore + ["--list"], in: directory)
       let fields = try #require(list.output.split(separator: "\n").first).split(separator: "\t")
@@ -84,11 +84,11 @@ struct TenantsToolTests {
         to: URL(fileURLWithPath: directory + "/sql/1.sql"))
       let dry = try Program.tool.run(["tenants", "migrate", "tenants", "sql", "--dry-run"], in: directory)
       #expect(dry.exitCode == 0)
-      #expect(dry.output.hasPrefix("0 current, of which 0 were migrated now\n3 before 1"))
+      #expect(dry.output.hasPrefix("current tenants: 0 (0 migrated now)\n3 before 1"))
       let canary = try Program.tool.run(["tenants", "migrate", "tenants", "sql", "--limit", "1"], in: directory)
-      #expect(canary.output.hasPrefix("1 current, of which 1 were migrated now\n"))
+      #expect(canary.output.hasPrefix("current tenants: 1 (1 migrated now)\n"))
       let all = try Program.tool.run(["tenants", "migrate", "tenants", "sql"], in: directory)
-      #expect(all == .init(exitCode: 0, output: "3 current, of which 2 were migrated now\n", errors: ""))
+      #expect(all == .init(exitCode: 0, output: "current tenants: 3 (2 migrated now)\n", errors: ""))
       let db = try SqliteDatabase(filepath: file("c.sqlite", in: directory))
       #expect(try db.query("SELECT count(*) FROM extra", as: Int.self) == [0])
     }

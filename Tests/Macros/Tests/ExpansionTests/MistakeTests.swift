@@ -38,9 +38,9 @@ import Testing
 
   @Test func aConstantWithAValueCannotBeRead() {
     expect(
-      "let a = 5", "a is a let with an initial value, so a row can't set it", at: "a = 5",
+      "let a = 5", "a is a let with an initial value, so init(row:) can't set a", at: "a = 5",
       ("make it a var", "var a = 5"),
-      ("leave it out of the table", "@Transient let a = 5"))
+      ("mark the property @Transient", "@Transient let a = 5"))
   }
 
   @Test func onlyAStoredPropertyHasAttributes() {
@@ -66,14 +66,14 @@ import Testing
   @Test func aTransientPropertyNeedsAValueAndNothingElse() {
     expect(
       "var b = 0\n  @Transient var a: Int",
-      "a is not stored in the table, and needs an initial value, because a row has none",
+      "@Transient a needs an initial value, because a row has no value for a",
       at: "a: Int", ("give it a value", "var b = 0\n  @Transient var a: Int = <#value#>"))
     expect(
       "var b = 0\n  @Transient let a: Int?",
-      "a is not stored in the table, and needs an initial value, because a row has none",
+      "@Transient a needs an initial value, because a row has no value for a",
       at: "a: Int?", ("give it a value", "var b = 0\n  @Transient let a: Int? = <#value#>"))
     expect(
-      "var b = 0\n  @Transient @Index var a = 5", "a is not stored, so @Index has no effect", at: "@Index",
+      "var b = 0\n  @Transient @Index var a = 5", "a is @Transient, so @Index has no effect", at: "@Index",
       ("remove @Index", "var b = 0\n  @Transient var a = 5"))
   }
 
@@ -99,7 +99,8 @@ import Testing
       at: "@Default(5)",
       ("remove @Default", "@Embedded var a: Address"))
     expect(
-      "var b = 0\n  @Embedded var a: Address", "an embedded struct can't embed another", at: "@Embedded",
+      "var b = 0\n  @Embedded var a: Address",
+      "an embedded struct can't have an @Embedded property; declare each column as a property", at: "@Embedded",
       ("remove @Embedded", "var b = 0\n  var a: Address"), macro: "SqlEmbedded")
     expect(
       "@PrimaryKey var a: Int", "@PrimaryKey needs a table; an embedded struct has no table",
@@ -130,11 +131,11 @@ import Testing
     }
     expect(
       "var a: (() -> Void)?", "a column can't store a function; mark a @Transient", at: "() -> Void",
-      ("leave it out of the table", "@Transient var a: (() -> Void)?"))
+      ("mark the property @Transient", "@Transient var a: (() -> Void)?"))
     for type in ["Int.Type", "any Shape.Type", "AnyClass"] {
       let message =
         type.hasPrefix("any")
-        ? "a column stores values of one type; give a a concrete type, or mark it @Transient"
+        ? "a column can't store values of different types; give a a concrete type, or mark a @Transient"
         : "a column can't store a metatype; mark a @Transient"
       expect("var a: \(type)", message, at: type)
     }
@@ -147,12 +148,14 @@ import Testing
       ("Dictionary<String, [Any]>", "Any"),
     ] {
       expect(
-        "var a: \(type)", "a column stores values of one type; give a a concrete type, or mark it @Transient",
+        "var a: \(type)",
+        "a column can't store values of different types; give a a concrete type, or mark a @Transient",
         at: marked)
     }
     expect(
-      "var a: (any Shape)?", "a column stores values of one type; give a a concrete type, or mark it @Transient",
-      at: "any Shape", ("leave it out of the table", "@Transient var a: (any Shape)?"))
+      "var a: (any Shape)?",
+      "a column can't store values of different types; give a a concrete type, or mark a @Transient",
+      at: "any Shape", ("mark the property @Transient", "@Transient var a: (any Shape)?"))
   }
 
   @Test func aColumnHasOneNull() {
@@ -299,6 +302,6 @@ import Testing
     expect(
       "var b = 0\n  #if DEBUG\n  var a = 5\n  #endif",
       "a stored property inside #if can't be a column; declare the property outside", at: "a = 5",
-      ("leave it out of the table", "var b = 0\n  #if DEBUG\n  @Transient var a = 5\n  #endif"))
+      ("mark the property @Transient", "var b = 0\n  #if DEBUG\n  @Transient var a = 5\n  #endif"))
   }
 }

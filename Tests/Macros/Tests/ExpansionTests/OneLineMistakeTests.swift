@@ -7,7 +7,7 @@ import Testing
       "@Sqlable struct Berth { @PrimaryKey var deck: Int; @PrimaryKey var number: Int }",
       "a table can't have two primary keys; declare a key of several columns in tableConstraints", at: "@PrimaryKey",
       [
-        "declare a key of both": """
+        "declare a compound key": """
         @Sqlable struct Berth { var deck: Int; var number: Int; \
         static let tableConstraints = [PrimaryKeys(deck, number)] }
         """
@@ -16,7 +16,7 @@ import Testing
       "@Sqlable public struct Berth {@PrimaryKey var deck: Int; @PrimaryKey var number: Int;}",
       "a table can't have two primary keys; declare a key of several columns in tableConstraints", at: "@PrimaryKey",
       [
-        "declare a key of both": """
+        "declare a compound key": """
         @Sqlable public struct Berth {var deck: Int; var number: Int; \
         public static let tableConstraints = [PrimaryKeys(deck, number)] }
         """
@@ -48,7 +48,7 @@ import Testing
       "@Unique @Unique var a: Int", "a has @Unique twice", at: "@Unique", "remove @Unique", "@Unique var a: Int")
     expect(
       "@Transient var a: Int",
-      "a is not stored in the table, and needs an initial value, because a row has none", at: "a: Int",
+      "@Transient a needs an initial value, because a row has no value for a", at: "a: Int",
       "give it a value", "@Transient var a: Int = <#value#>")
     expect(
       "var a = load()", "a needs a type annotation: a macro can't infer types", at: "a = load()", "state the type",

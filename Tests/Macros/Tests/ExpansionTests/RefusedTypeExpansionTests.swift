@@ -146,8 +146,8 @@ import Testing
       """,
       [
         DiagnosticSpec(
-          message: "a column stores values of one type; give any a concrete type, or mark it @Transient", line: 5,
-          column: 12),
+          message: "a column can't store values of different types; give any a concrete type, or mark any @Transient",
+          line: 5, column: 12),
         DiagnosticSpec(
           message: "a model already has a member tableName; rename the property", line: 6, column: 7,
           fixIts: [FixItSpec(message: "rename the property, not the column")]),

@@ -35,11 +35,11 @@ import Testing
   @Test func anExtensionSeesTheType() {
     expectMistake(
       "enum Shop {\n  @Sqlable private struct Boat { var id: Int }\n}",
-      "an extension can't see Boat: a nested type must be at least fileprivate", at: "private",
+      "the macro's extension can't access the private type Boat; make Boat fileprivate", at: "private",
       ["make it fileprivate": "enum Shop {\n  @Sqlable fileprivate struct Boat { var id: Int }\n}"])
     expectMistake(
       "enum Harbour { private enum Shop { @Sqlable struct Boat { var id: Int } } }",
-      "an extension can't see Boat inside Shop; make Shop fileprivate", at: "Boat")
+      "the macro's extension can't access Boat in the private type Shop; make Shop fileprivate", at: "Boat")
   }
 
   @Test func aTableHasOneKey() {
@@ -53,7 +53,7 @@ import Testing
       """, "a table can't have two primary keys; declare a key of several columns in tableConstraints",
       at: "@PrimaryKey(descending: true)",
       [
-        "declare a key of both": """
+        "declare a compound key": """
         @Sqlable struct Berth {
           var deck: Int
           var number: Int
@@ -125,7 +125,8 @@ import Testing
         @FullText(tokenizer: .porter) var title: String
         @FullText(prefixes: [2]) var text: String
       }
-      """, "a table can't have two full-text indexes; title already has the arguments of the index",
+      """,
+      "only one @FullText of a table can have arguments, and title already has arguments; remove the arguments here",
       at: "@FullText(prefixes: [2])",
       [
         "remove the arguments": """

@@ -51,7 +51,9 @@ import Testing
         Alias(Entry<Level>.self, "SAME") { _ in Worker.select(Worker.id, TypedExpression(1)) }
       )
       let double = sqlError { _ = try one.read().join(two, on: one[Level.id] == two[Level.id]).run(db) }
-      #expect(double?.message == "two queries are named SAME", "\(String(describing: double))")
+      #expect(
+        double?.message == "two different queries are named SAME; rename one of the queries",
+        "\(String(describing: double))")
     }
   }
 }

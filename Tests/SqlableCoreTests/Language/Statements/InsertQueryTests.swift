@@ -113,7 +113,7 @@ import Testing
       let wide = expectInvalidStatement {
         try Person.insert(Person.name, from: Worker.select(Worker.id, Worker.name)).run(db)
       }
-      #expect(wide?.message == "a query of 2 columns can't fill 1 columns")
+      #expect(wide?.message == "the insert and the query have different numbers of columns: 1 and 2")
       let wrong = sqlError { try Person.insert(Person.name, from: Worker.select(Worker.id)).run(db) }
       #expect(wrong?.kind == .encoding(.init(expected: "TEXT", found: "INTEGER")))
       #expect(wrong?.column == "name")

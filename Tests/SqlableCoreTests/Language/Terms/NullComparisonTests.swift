@@ -103,7 +103,8 @@ import Testing
           _ = try Pair.count().filter(condition).run(db)
         }
         #expect(
-          error?.message == "the compared terms have different types, and are never equal",
+          error?.message
+            == "the compared terms have different types and are never equal; convert a term with cast(to:)",
           sourceLocation: sourceLocation)
         let sql = Pair.count().filter(condition).sql
         #expect(error?.code == 0, sourceLocation: sourceLocation)

@@ -150,7 +150,7 @@ import Testing
           == "columns shop, price are not declared as ForeignKeys; pass the referenced columns as `of`")
       #expect(
         message(half) == "column shop is not declared as a ForeignKey; pass the referenced column as `of`")
-      #expect(message(empty) == "an association needs a foreign key")
+      #expect(message(empty) == "the foreign key of an association needs at least one column")
     }
   }
 

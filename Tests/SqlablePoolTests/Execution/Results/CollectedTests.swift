@@ -31,7 +31,7 @@ import Testing
       #expect(error?.sql == Bicycle.read().sql)
       #expect(error?.transaction == SqlError.TransactionFate.none)
       let missing = expectError(.notFound) { _ = try Bicycle.read().asDictionary(by: \.ownerId).run(db) }
-      #expect(missing?.message == "a row of the result has a NULL key")
+      #expect(missing?.message == "a row of the result has a NULL key; exclude NULL keys with a filter")
       let pairs = Bicycle.select(Bicycle.ownerId.typed(as: Int?.self), Bicycle.name.typed(as: String.self))
       expectError(.notFound) { _ = try pairs.asDictionary().run(db) }
       expectError(.notUnique) { _ = try pairs.filter(Bicycle.ownerId == 1).asDictionary().run(db) }

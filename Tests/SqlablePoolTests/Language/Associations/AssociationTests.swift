@@ -204,7 +204,7 @@ import Testing
           """)
       #expect(
         message(Person.toOne(Worker.self, by: Person.id, of: Worker.name))
-          == "can't group rows by a foreign key of type INTEGER that references a column of type TEXT")
+          == "a foreign key of type INTEGER can't match a referenced column of type TEXT; use the same type")
       expectError(.schema(.missingColumn("cost"))) {
         _ = try Person.read().including(Person.toMany(Bicycle.self, by: Repair.cost)).run(db)
       }

@@ -159,7 +159,7 @@ import Testing
       let others = Worker.select(Worker.id).filter(Worker.id > 2).named("ids")
       let joined = ids.read().joining(others.alias("other"), on: .all([]))
       let error = expectInvalidStatement { _ = try joined.run(db) }
-      #expect(error?.message == "two queries are named ids")
+      #expect(error?.message == "two different queries are named ids; rename one of the queries")
       let twice = ids.read().joining(ids, on: .all([]))
       expectInvalidStatement { _ = try twice.run(db) }
     }

@@ -70,7 +70,7 @@ import Testing
       #expect(try Started(["cluster", addresses[0], "--restore", file, "--seconds", "60"]).end() == "done\n")
       #expect(try await cluster.query("SELECT a FROM t", as: Int.self) == [7])
       let both = try Started(["cluster", addresses[0], "--backup", file, "--lead", "1"])
-      #expect(both.all().contains("exclude each other"))
+      #expect(both.all().contains("use only one of"))
       #expect(both.process.terminationStatus == 2)
       let stray = try Started(["cluster", addresses[0], "--database", "other"])
       #expect(stray.all().contains("need --backup"))

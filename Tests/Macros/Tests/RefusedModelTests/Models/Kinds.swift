@@ -32,7 +32,7 @@ struct Plain {
 }
 
 enum Harbour {
-  @Sqlable private struct Berth {  // refused: an extension can't see Berth
+  @Sqlable private struct Berth {  // refused: the macro's extension can't access the private type Berth
     var id: Int
   }
 

@@ -56,7 +56,7 @@ struct Site: SqlEmbedded {
 
 @Sqlable struct TransientIndex {
   var id: Int
-  @Transient @Index var a = 5  // refused: a is not stored, so @Index has no effect
+  @Transient @Index var a = 5  // refused: a is @Transient, so @Index has no effect
 }
 
 @Sqlable struct Member {
@@ -76,7 +76,7 @@ struct Site: SqlEmbedded {
 
 @SqlEmbedded struct Nest {
   var id: Int
-  @Embedded var a: Site  // refused: an embedded struct can't embed another
+  @Embedded var a: Site  // refused: an embedded struct can't have an @Embedded property
 }
 
 @SqlEmbedded struct KeyInside {

@@ -38,27 +38,27 @@ protocol Shape: Sendable {}
 
 @Sqlable struct AnyValue {
   var id: Int
-  var a: any Sendable  // refused: a column stores values of one type
+  var a: any Sendable  // refused: a column can't store values of different types
 }
 
 @Sqlable struct AnyShape {
   var id: Int
-  var a: (any Shape)?  // refused: a column stores values of one type
+  var a: (any Shape)?  // refused: a column can't store values of different types
 }
 
 @Sqlable struct SomeShapes {
   var id: Int
-  var a: [any Shape]  // refused: a column stores values of one type
+  var a: [any Shape]  // refused: a column can't store values of different types
 }
 
 @Sqlable struct Properties {
   var id: Int
-  var a: [String: any Sendable]  // refused: a column stores values of one type
+  var a: [String: any Sendable]  // refused: a column can't store values of different types
 }
 
 @Sqlable struct Composition {
   var id: Int
-  var a: any Shape & Codable  // refused: a column stores values of one type
+  var a: any Shape & Codable  // refused: a column can't store values of different types
 }
 
 @Sqlable struct Metatype {
