@@ -46,12 +46,12 @@ struct Site: SqlEmbedded {
 
 @Sqlable struct Unvalued {
   var id: Int
-  @Transient var a: Int  // refused: a is not stored in the table, and needs an initial value
+  @Transient var a: Int  // refused: @Transient a needs an initial value
 }
 
 @Sqlable final class UnvaluedClass {
   let id: Int
-  @Transient let a: Int  // refused: a is not stored in the table, and needs an initial value
+  @Transient let a: Int  // refused: @Transient a needs an initial value
 }
 
 @Sqlable struct TransientIndex {
@@ -174,7 +174,7 @@ struct Site: SqlEmbedded {
 @Sqlable struct TwoTokenizers {
   var id: Int
   @FullText(tokenizer: .porter) var a: String
-  @FullText(prefixes: [2]) var b: String  // refused: a table can't have two full-text indexes
+  @FullText(prefixes: [2]) var b: String  // refused: only one @FullText of a table can have arguments
 }
 
 @Sqlable(naming: true ? .verbatim : .snakeCase) struct Naming {  // refused: naming must be the literal
